@@ -1,0 +1,1 @@
+"""A job platform on the Postgres you already have."""

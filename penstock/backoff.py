@@ -1,0 +1,61 @@
+"""How long to wait before trying again."""
+
+import random
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from penstock.errors import InvalidInput
+
+Shape = Literal["exponential", "linear", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Seconds to wait after the nth attempt failed: base · factorⁿ⁻¹, at most cap, spread by ±jitter.
+
+    The engine computes the same in SQL (`backoff_delay`) from the JSON of this value.
+    """
+
+    base: float = 5.0
+    cap: float = 3600.0
+    factor: float = 2.0
+    jitter: float = 0.1
+    shape: Shape = "exponential"
+
+    def __post_init__(self) -> None:
+        if self.base < 0:
+            raise InvalidInput("base", "must not be negative")
+        if self.cap < 0:
+            raise InvalidInput("cap", "must not be negative")
+        if self.factor < 1:
+            raise InvalidInput("factor", "must be at least 1")
+        if not 0 <= self.jitter <= 1:
+            raise InvalidInput("jitter", "must be between 0 and 1")
+        if self.shape not in ("exponential", "linear", "constant"):
+            raise InvalidInput("shape", f"{self.shape!r} is none of exponential, linear, constant")
+
+    @classmethod
+    def linear(cls, base: float, *, cap: float = 3600.0, jitter: float = 0.0) -> "Backoff":
+        """base, 2·base, 3·base…"""
+        return cls(base, cap=cap, jitter=jitter, shape="linear")
+
+    @classmethod
+    def constant(cls, seconds: float, *, jitter: float = 0.0) -> "Backoff":
+        """The same wait every time, as a visibility timeout gives."""
+        return cls(seconds, cap=seconds, jitter=jitter, shape="constant")
+
+    def delay(self, attempt: int, *, dice: Callable[[], float] = random.random) -> float:
+        """Seconds to wait after this attempt (1 is the first) failed."""
+        steps = max(attempt, 1) - 1
+        match self.shape:
+            case "constant":
+                delay = self.base
+            case "linear":
+                delay = self.base * (steps + 1)
+            case "exponential":
+                delay = self.base * self.factor ** min(steps, 60)
+        return min(delay, self.cap) * (1 + self.jitter * (2 * dice() - 1))
+
+    def to_json(self) -> dict[str, float | str]:
+        return asdict(self)

@@ -1,0 +1,6 @@
+"""The engine: calls of the SQL functions as values, and two thin ways to run them."""
+
+from penstock.engine.cursor import Cursor
+from penstock.engine.postgres import PostgresEngine
+
+__all__ = ["Cursor", "PostgresEngine"]

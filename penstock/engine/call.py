@@ -1,0 +1,46 @@
+"""A call of the engine as a value, and scripts of such calls: written once, run by sync and async connections alike."""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One statement: text with %s for each parameter, and how to read its rows.
+
+    `repeatable` when running it twice is as good as once, so that it may be sent again after a lost connection.
+    """
+
+    text: str
+    params: Sequence[object]
+    read: Callable[[Sequence[Row]], T]
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """COPY … FROM STDIN with these chunks of text."""
+
+    text: str
+    chunks: Iterable[str]
+
+
+Script = Generator[Call[Any] | Copy, Any, T]
+"""Several statements in one transaction: yields each, is sent what it read, returns the result."""
+
+
+def first(rows: Sequence[Row]) -> Any:
+    return rows[0][0]
+
+
+def all_rows(rows: Sequence[Row]) -> Sequence[Row]:
+    return rows
+
+
+def nothing(rows: Sequence[Row]) -> None:
+    del rows

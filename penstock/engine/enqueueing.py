@@ -1,0 +1,133 @@
+"""Enqueueing as a script: COPY where nothing about the jobs needs a look at other rows, the SQL function otherwise."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from uuid import UUID
+
+import msgspec
+
+from penstock.engine import calls
+from penstock.engine.call import Copy, Script
+from penstock.errors import DuplicateKey
+from penstock.job import Enqueued, NewJob, new_job_id
+
+COPY_FROM = 20
+"""From so many jobs on COPY is faster than JSON, its extra round trips counted."""
+
+_JSON_AT_ONCE = 1000
+_ROWS_AT_ONCE = 1000
+_COPY = """copy penstock.jobs (id, args, turn, created_at, run_at, state, kind, queue, priority, max_attempts,
+  max_snoozes, owner, org, limit_key, options) from stdin"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Many jobs alike but for their arguments."""
+
+    template: NewJob
+    args: Sequence[bytes]
+    ids: Sequence[UUID]
+
+    @classmethod
+    def of(cls, template: NewJob, args: Sequence[bytes]) -> "Bulk":
+        return cls(template, args, [new_job_id() for _ in args])
+
+    def jobs(self) -> list[NewJob]:
+        return [replace(self.template, id=id, args=args) for id, args in zip(self.ids, self.args, strict=True)]
+
+
+Work = Sequence[NewJob] | Bulk
+
+
+def ids_of(work: Work) -> Sequence[UUID]:
+    return work.ids if isinstance(work, Bulk) else [job.id for job in work]
+
+
+def enqueue(work: Work, *, copy: bool = True) -> Script[list[Enqueued]]:
+    """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY."""
+    if isinstance(work, Bulk):
+        # 2 µs of Python a job instead of 9
+        if copy and len(work.args) >= COPY_FROM and work.template.plain:
+            yield from _copy(work.template, list(zip(work.ids, work.args, strict=True)))
+            return [Enqueued(id, True) for id in work.ids]
+        work = work.jobs()
+    jobs = work
+    _refuse_duplicates(jobs)
+    if copy and len(jobs) >= COPY_FROM and all(job.plain for job in jobs):
+        for template, group in _group(jobs):
+            yield from _copy(template, [(job.id, job.args) for job in group])
+        return [Enqueued(job.id, True) for job in jobs]
+    enqueued: list[Enqueued] = []
+    # a flow's jobs name each other: they go together
+    at_once = len(jobs) if any(job.rollup for job in jobs) else _JSON_AT_ONCE
+    for start in range(0, len(jobs), at_once):
+        enqueued += yield calls.enqueue_jobs(jobs[start : start + at_once])
+    return enqueued
+
+
+def _copy(template: NewJob, rows: Sequence[tuple[UUID, bytes]]) -> Script[None]:
+    turn = 0
+    fair = yield calls.fair_queues([template.queue])
+    if fair:
+        key = getattr(template, fair[template.queue])
+        turn = yield calls.take_turns(template.queue, key, len(rows))
+    yield Copy(_COPY, _lines(template, rows, turn, 1 if fair else 0))
+    yield calls.wake(template.queue, len(rows))
+
+
+def _lines(template: NewJob, rows: Iterable[tuple[UUID, bytes]], turn: int, step: int) -> Iterator[str]:
+    """COPY's text format. Whatever the jobs share is written once and repeated."""
+    now = datetime.now(UTC)
+    run_at = template.run_at or now + timedelta(seconds=template.delay or 0)
+    shared = "\t".join(
+        _field(value)
+        for value in (
+            now.isoformat(), run_at.isoformat(), "scheduled" if run_at > now else "ready", template.kind, template.queue,
+            template.priority, template.max_attempts, template.max_snoozes, template.owner, template.org,
+            template.limit_key, msgspec.json.encode(template.options).decode() if template.options else None,
+        )
+    )  # fmt: skip
+    rows = iter(rows)
+    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+        lines = []
+        for id, args in chunk:
+            text = args.decode()
+            if "\\" in text:
+                text = text.replace("\\", "\\\\")
+            lines.append(f"{id}\t{text}\t{turn}\t{shared}\n")
+            turn += step
+        yield "".join(lines)
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return r"\N"
+    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _group(jobs: Sequence[NewJob]) -> Iterator[tuple[NewJob, list[NewJob]]]:
+    """Jobs that differ in id and arguments only, together with one of them as their template."""
+    groups: dict[object, list[NewJob]] = defaultdict(list)
+    for job in jobs:
+        options = msgspec.json.encode(job.options) if job.options else None
+        groups[
+            job.kind, job.queue, job.priority, job.run_at, job.delay, job.max_attempts, job.max_snoozes, job.owner, job.org,
+            job.limit_key, options,
+        ].append(job)  # fmt: skip
+    for group in groups.values():
+        yield group[0], group
+
+
+def _refuse_duplicates(jobs: Sequence[NewJob]) -> None:
+    for name in ("unique_key", "idempotency_key"):
+        keys = Counter(
+            (job.kind if name == "unique_key" else job.owner, key)
+            for job in jobs
+            if (key := getattr(job, name)) is not None
+        )
+        for (_, key), times in keys.items():
+            if times > 1:
+                raise DuplicateKey(name, f"{key!r} is carried by {times} jobs of one call")

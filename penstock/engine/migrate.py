@@ -1,0 +1,91 @@
+"""Bringing a database to this version's schema: numbered migrations, then the functions, in one transaction.
+
+Any number of processes may migrate at once: an advisory lock lets one do it, and the others find it done.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from penstock.errors import PenstockError, SchemaTooNew
+from penstock.sql import functions, functions_digest, migrations, quote_schema, render
+
+OLDEST_POSTGRES = 15
+
+_BOOKKEEPING = """
+create schema if not exists {schema};
+create table if not exists penstock.schema_migrations (
+  number int constraint schema_migrations_pkey primary key,
+  name text not null,
+  functions text,
+  applied_at timestamptz not null default now()
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What `migrate` did: the migrations it applied, and whether it replaced the functions."""
+
+    applied: tuple[str, ...]
+    functions_replaced: bool
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.applied) or self.functions_replaced
+
+
+def migrate(url: str, schema: str = "penstock") -> Migrated:
+    """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated."""
+    with psycopg.connect(url, application_name="penstock migrate") as connection:
+        return migrate_on(connection, schema)
+
+
+def migrate_on(connection: psycopg.Connection[Any], schema: str = "penstock") -> Migrated:
+    """The same on a connection; commits with the caller's transaction, if there is one."""
+    if connection.info.server_version < OLDEST_POSTGRES * 10_000:
+        raise PenstockError(
+            f"PostgreSQL {connection.info.server_version // 10_000} is too old: Penstock needs "
+            f"{OLDEST_POSTGRES} or newer"
+        )
+    with connection.transaction():
+        _execute(connection, "select pg_advisory_xact_lock(hashtextextended('penstock.migrate', 0))", schema)
+        # the functions' bodies name tables and each other in any order
+        _execute(connection, "set local check_function_bodies = off; set local client_min_messages = warning", schema)
+        _execute(connection, _BOOKKEEPING.replace("{schema}", quote_schema(schema)), schema)
+        known = migrations()
+        done = dict(
+            connection.execute(
+                render("select number, functions from penstock.schema_migrations order by number", schema).encode()
+            ).fetchall()
+        )
+        _refuse_newer(max(done, default=0), known[-1].number, schema)
+        due = [migration for migration in known if migration.number not in done]
+        for migration in due:
+            _execute(connection, migration.text, schema)
+            connection.execute(
+                render("insert into penstock.schema_migrations (number, name) values (%s, %s)", schema).encode(),
+                [migration.number, migration.name],
+            )
+        stale = bool(due) or done.get(known[-1].number) != functions_digest()
+        if stale:
+            _execute(connection, functions(), schema)
+            connection.execute(
+                render("update penstock.schema_migrations set functions = %s where number = %s", schema).encode(),
+                [functions_digest(), known[-1].number],
+            )
+            _execute(connection, "select penstock.add_partitions()", schema)
+        return Migrated(tuple(f"{migration.number:04}_{migration.name}" for migration in due), stale)
+
+
+def _refuse_newer(in_database: int, in_code: int, schema: str) -> None:
+    if in_database > in_code:
+        raise SchemaTooNew(
+            f"schema {schema!r} is at migration {in_database}, but this version of Penstock knows only {in_code}: "
+            "upgrade Penstock (pip install -U penstock)"
+        )
+
+
+def _execute(connection: psycopg.Connection[Any], text: str, schema: str) -> None:
+    connection.execute(render(text, schema).encode())

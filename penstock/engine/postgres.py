@@ -1,0 +1,146 @@
+"""The engine on Postgres: runs calls on pooled connections, and repeats what is safe to repeat after a fault."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+
+from penstock.engine import calls
+from penstock.engine.call import Call
+from penstock.engine.callers import async_runner_for, runner_for
+from penstock.engine.cursor import Cursor
+from penstock.engine.enqueueing import COPY_FROM, Bulk, Work, enqueue, ids_of
+from penstock.engine.pools import Pools
+from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.translate import sqlstate
+from penstock.job import ClaimedJob, Enqueued, Lease
+
+T = TypeVar("T")
+
+_TRIES = 3
+_ROLLED_BACK = ("40001", "40P01")  # serialization failure, deadlock: Postgres undid everything
+_LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+
+
+class PostgresEngine:
+    """`run` and `arun` run any call of `penstock.engine.calls`. The async methods are what a worker lives on."""
+
+    def __init__(self, url: Callable[[], str], *, schema: str = "penstock", pool_size: int = 10) -> None:
+        self.schema = schema
+        self.pools = Pools(url, pool_size)
+
+    # One call, by itself.
+
+    def run(self, call: Call[T]) -> T:
+        for remaining in reversed(range(_TRIES)):
+            try:
+                with self.pools.sync().connection() as connection:
+                    return run_script(Psycopg(connection, self.schema), one(call), self.schema)
+            except psycopg.Error as error:
+                if not remaining or not _may_repeat(call, error):
+                    raise
+        raise AssertionError("unreachable")
+
+    async def arun(self, call: Call[T]) -> T:
+        for remaining in reversed(range(_TRIES)):
+            try:
+                async with (await self.pools.of_this_loop()).connection() as connection:
+                    return await arun_script(AsyncPsycopg(connection, self.schema), one(call), self.schema)
+            except psycopg.Error as error:
+                if not remaining or not _may_repeat(call, error):
+                    raise
+        raise AssertionError("unreachable")
+
+    # Enqueueing, on our connection or the caller's.
+
+    def enqueue(self, work: Work, connection: object = None) -> list[Enqueued]:
+        if connection is not None:
+            runner = runner_for(connection, self.schema)
+            return run_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
+        for remaining in reversed(range(_TRIES)):
+            try:
+                with (
+                    self.pools.sync().connection() as own,
+                    own.transaction() if _is_many(work) else nullcontext(),
+                ):
+                    return run_script(Psycopg(own, self.schema), enqueue(work), self.schema)
+            except psycopg.Error as error:
+                if not remaining or not _may_enqueue_again(error):
+                    raise
+                work, landed = _without(work, self.run(calls.existing_ids(ids_of(work))))
+                if landed:
+                    return landed + (self.enqueue(work) if work else [])
+        raise AssertionError("unreachable")
+
+    async def aenqueue(self, work: Work, connection: object = None) -> list[Enqueued]:
+        if connection is not None:
+            runner = await async_runner_for(connection, self.schema)
+            return await arun_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
+        for remaining in reversed(range(_TRIES)):
+            try:
+                async with (
+                    (await self.pools.of_this_loop()).connection() as own,
+                    own.transaction() if _is_many(work) else nullcontext(),
+                ):
+                    return await arun_script(AsyncPsycopg(own, self.schema), enqueue(work), self.schema)
+            except psycopg.Error as error:
+                if not remaining or not _may_enqueue_again(error):
+                    raise
+                work, landed = _without(work, await self.arun(calls.existing_ids(ids_of(work))))
+                if landed:
+                    return landed + (await self.aenqueue(work) if work else [])
+        raise AssertionError("unreachable")
+
+    # The hot path of a worker.
+
+    async def open_lease(self, worker: str, **about: Any) -> Lease:
+        return await self.arun(calls.open_lease(worker, **about))
+
+    async def extend_lease(self, lease: Lease) -> tuple[bool, list[UUID]]:
+        return await self.arun(calls.extend_lease(lease))
+
+    async def close_lease(self, lease: Lease) -> int:
+        return await self.arun(calls.close_lease(lease))
+
+    async def claim(self, lease: Lease, queue: str, limit: int, cursor: Cursor | None = None) -> list[ClaimedJob]:
+        return await self.arun(calls.claim(lease, queue, limit, cursor))
+
+    async def complete(
+        self, lease: Lease, jobs: Sequence[ClaimedJob], outputs: Sequence[bytes | None] = ()
+    ) -> list[UUID]:
+        return await self.arun(calls.complete(lease, jobs, outputs))
+
+    async def fail(
+        self, lease: Lease, jobs: Sequence[ClaimedJob], errors: Sequence[Mapping[str, Any]]
+    ) -> Mapping[UUID, tuple[str, object]]:
+        return await self.arun(calls.fail(lease, jobs, errors))
+
+    def close(self) -> None:
+        self.pools.close()
+
+    async def aclose(self) -> None:
+        await self.pools.aclose()
+
+
+def _may_repeat(call: Call[Any], error: psycopg.Error) -> bool:
+    return sqlstate(error) in _ROLLED_BACK or (call.repeatable and isinstance(error, _LOST))
+
+
+def _may_enqueue_again(error: psycopg.Error) -> bool:
+    return sqlstate(error) in _ROLLED_BACK or isinstance(error, _LOST)
+
+
+def _is_many(work: Work) -> bool:
+    """Takes more than one statement, hence a transaction."""
+    return len(ids_of(work)) >= COPY_FROM
+
+
+def _without(work: Work, landed: set[UUID]) -> tuple[Work, list[Enqueued]]:
+    """After a lost connection: ids are ours, so those that exist tell that the commit went through. What is not among
+    them stands for another job by its unique or idempotency key and may be asked for again."""
+    if not landed:
+        return work, []
+    jobs = work.jobs() if isinstance(work, Bulk) else work
+    return [job for job in jobs if job.id not in landed], [Enqueued(job.id, True) for job in jobs if job.id in landed]

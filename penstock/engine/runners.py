@@ -1,0 +1,174 @@
+"""Running calls and scripts on a connection: one runner for each way a driver is spoken to."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar, cast
+
+import psycopg
+from psycopg.rows import tuple_row
+
+from penstock.engine.call import Call, Copy, Script
+from penstock.engine.translate import translate
+from penstock.sql import render
+
+T = TypeVar("T")
+
+
+class Runner(Protocol):
+    """Runs statements on a sync connection."""
+
+    can_copy: bool
+
+    def run(self, call: Call[T]) -> T: ...
+    def copy(self, copy: Copy) -> None: ...
+
+
+class AsyncRunner(Protocol):
+    """Runs statements on an async connection."""
+
+    can_copy: bool
+
+    async def run(self, call: Call[T]) -> T: ...
+    async def copy(self, copy: Copy) -> None: ...
+
+
+class Psycopg:
+    can_copy = True
+
+    def __init__(self, connection: psycopg.Connection[Any], schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    def run(self, call: Call[T]) -> T:
+        with self._connection.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute(render(call.text, self._schema).encode(), call.params)
+            return call.read(cursor.fetchall())
+
+    def copy(self, copy: Copy) -> None:
+        with (
+            self._connection.cursor() as cursor,
+            cursor.copy(render(copy.text, self._schema).encode()) as stream,
+        ):
+            for chunk in copy.chunks:
+                stream.write(chunk)
+
+
+class AsyncPsycopg:
+    can_copy = True
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    async def run(self, call: Call[T]) -> T:
+        async with self._connection.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(render(call.text, self._schema).encode(), call.params)
+            return call.read(await cursor.fetchall())
+
+    async def copy(self, copy: Copy) -> None:
+        async with (
+            self._connection.cursor() as cursor,
+            cursor.copy(render(copy.text, self._schema).encode()) as stream,
+        ):
+            for chunk in copy.chunks:
+                await stream.write(chunk)
+
+
+class DBAPI:
+    """Any DB-API connection with %s parameters: psycopg2, Django's connection over either psycopg."""
+
+    can_copy = False
+
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    def run(self, call: Call[T]) -> T:
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute(render(call.text, self._schema), call.params)
+            return call.read(cursor.fetchall())
+        finally:
+            cursor.close()
+
+    def copy(self, copy: Copy) -> None:
+        raise TypeError("this driver cannot COPY")
+
+
+class SQLAlchemy:
+    """A SQLAlchemy connection over a driver with %s parameters."""
+
+    can_copy = False
+
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+
+    def run(self, call: Call[T]) -> T:
+        rows = self._connection.exec_driver_sql(render(call.text, self._schema), tuple(call.params))
+        return call.read([tuple(row) for row in rows])
+
+    def copy(self, copy: Copy) -> None:
+        raise TypeError("this driver cannot COPY")
+
+
+class Dollar:
+    """An async connection whose parameters are $1, $2…: asyncpg, by itself or under SQLAlchemy."""
+
+    can_copy = False
+
+    def __init__(self, fetch: Callable[..., Awaitable[Any]], schema: str) -> None:
+        self._fetch = fetch
+        self._schema = schema
+
+    async def run(self, call: Call[T]) -> T:
+        numbers = iter(range(1, len(call.params) + 1))
+        text = re.sub("%s", lambda _: f"${next(numbers)}", render(call.text, self._schema))
+        return call.read([tuple(row) for row in await self._fetch(text, tuple(call.params))])
+
+    async def copy(self, copy: Copy) -> None:
+        raise TypeError("this driver cannot COPY")
+
+
+def run_script(runner: Runner, script: Script[T], schema: str) -> T:
+    """Drives a script to its end on a sync connection."""
+    try:
+        step = next(script)
+        while True:
+            if isinstance(step, Copy):
+                runner.copy(step)
+                step = script.send(None)
+            else:
+                step = script.send(runner.run(step))
+    except StopIteration as end:
+        return cast(T, end.value)
+    except Exception as error:
+        ours = translate(error, schema)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+async def arun_script(runner: AsyncRunner, script: Script[T], schema: str) -> T:
+    """Drives a script to its end on an async connection."""
+    try:
+        step = next(script)
+        while True:
+            if isinstance(step, Copy):
+                await runner.copy(step)
+                step = script.send(None)
+            else:
+                step = script.send(await runner.run(step))
+    except StopIteration as end:
+        return cast(T, end.value)
+    except Exception as error:
+        ours = translate(error, schema)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def one(call: Call[T]) -> Script[T]:
+    """A single call as a script."""
+    result: T = yield call
+    return result

@@ -1,0 +1,77 @@
+"""What can go wrong, in words that say what to do. Everything Penstock raises on purpose derives from PenstockError."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PenstockError(Exception):
+    """Base of every error Penstock raises on purpose."""
+
+
+class InvalidInput(PenstockError, ValueError):
+    """A value is refused; `field` names it. Nothing was written."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}" if field else problem)
+        self.field = field
+        self.problem = problem
+
+
+class InvalidArguments(InvalidInput):
+    """The arguments of a job do not fit its handler, or cannot be stored as JSON."""
+
+
+class PayloadTooLarge(InvalidInput):
+    """The arguments are too large for a database row: bytes belong in an artifact."""
+
+
+class DuplicateKey(InvalidInput):
+    """Two jobs of one call carry the same unique or idempotency key."""
+
+
+class InvalidFlow(InvalidInput):
+    """A flow is empty, has a cycle, or mixes jobs of another flow."""
+
+
+class UnknownKind(PenstockError, LookupError):
+    def __init__(self, kind: str, known: Iterable[str]) -> None:
+        close = get_close_matches(kind, list(known), n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        super().__init__(f"no handler {kind!r} is registered{hint}")
+        self.kind = kind
+
+
+class UnknownJob(PenstockError, LookupError):
+    """There is no such job, live or in history."""
+
+
+class LeaseLost(PenstockError):
+    """The lease was reclaimed: its jobs belong to other workers. Open a new one."""
+
+
+class IdempotencyMismatch(PenstockError, ValueError):
+    """An idempotency key was used before for a job of another kind or with other arguments."""
+
+
+class UniqueKeyTaken(PenstockError):
+    """A finished job cannot come back while another live job holds its unique key."""
+
+
+class JobFailed(PenstockError):
+    """The job whose result was asked for has failed for good."""
+
+
+class JobCancelled(PenstockError):
+    """The job whose result was asked for was cancelled."""
+
+
+class SchemaTooNew(PenstockError):
+    """The database was migrated by a newer version of Penstock than this one."""
+
+
+class NotMigrated(PenstockError):
+    """The database has no Penstock schema, or an older one."""
+
+
+class UnsupportedConnection(PenstockError, TypeError):
+    """Penstock cannot enqueue through an object of this type."""

@@ -1,0 +1,160 @@
+"""Flows: a job that waits for other jobs. Built as plain values; the engine does the waiting.
+
+flow = Flow(then=publish.prepare(book="b1"), phases={"text": (10, 50), "pdf": (50, 90)})
+text = flow.add(write_text.prepare(chapter=1), phase="text")
+flow.add(make_pdf.prepare(chapter=1), after=[text], phase="pdf")
+app.enqueue(flow)
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Literal
+from uuid import UUID
+
+from penstock.errors import InvalidFlow
+from penstock.job import NewJob, new_job_id
+
+Policy = Literal["cancel", "continue"]
+"""What a flow does when one of its jobs fails for good: cancel the rest, or go on and report what succeeded."""
+
+BATCH = "batch"
+"""The kind of a flow that has no handler of its own."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A place in a flow. `node.waits_for(other)` adds an edge later than `add(after=…)` can."""
+
+    work: "NewJob | Flow"
+    phase: str
+    weight: float
+    name: str | None
+    after: list["Node"] = field(default_factory=list)
+
+    def waits_for(self, *others: "Node") -> "Node":
+        self.after.extend(others)
+        return self
+
+
+class Flow:
+    """Jobs that belong together. `then` is the flow's own last step; without it the flow ends by itself.
+
+    `phases` gives named phases their range of the flow's percentage, e.g. {"text": (10, 50)}; phases that are only named
+    on jobs share 100 % by the weight of their jobs.
+    """
+
+    def __init__(
+        self,
+        then: NewJob | None = None,
+        *,
+        policy: Policy = "cancel",
+        phases: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        if policy not in ("cancel", "continue"):
+            raise InvalidFlow("policy", f"{policy!r} is neither 'cancel' nor 'continue'")
+        for name, (start, end) in (phases or {}).items():
+            if not 0 <= start <= end <= 100:
+                raise InvalidFlow("phases", f"{name!r} must have a range within 0 and 100, not {start} to {end}")
+        self.root = then or NewJob(kind=BATCH)
+        self._hollow = then is None
+        self._policy = policy
+        self._phases = dict(phases or {})
+        self._nodes: list[Node] = []
+
+    def add(
+        self,
+        work: "NewJob | Flow",
+        *,
+        after: Iterable[Node] = (),
+        phase: str = "",
+        weight: float = 1.0,
+        name: str | None = None,
+    ) -> Node:
+        """Adds a job, or a whole flow, that starts when everything in `after` has succeeded."""
+        if not weight > 0:
+            raise InvalidFlow("weight", f"must be positive, not {weight}")
+        if self._phases and phase not in self._phases:
+            raise InvalidFlow("phase", f"{phase!r} is none of this flow's phases: {', '.join(self._phases)}")
+        if isinstance(work, NewJob) and work.unique_key is not None:
+            raise InvalidFlow("unique", "belongs to the flow (its `then`), not to a job inside it")
+        node = Node(work, phase, weight, name, list(after))
+        self._nodes.append(node)
+        return node
+
+    def jobs(self) -> list[NewJob]:
+        """The flow as jobs to enqueue: the root first, then every job after what it waits for."""
+        return self._place(())
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def _place(self, after: tuple[UUID, ...]) -> list[NewJob]:
+        """Ids ascend from what is waited for to what waits, and from child to parent: the order rows are locked in."""
+        heads: dict[Node, UUID] = {}
+        groups: list[list[NewJob]] = []
+        for node in self._in_order():
+            waits = tuple(heads[other] for other in node.after) or after
+            if isinstance(node.work, Flow):
+                head, *inner = node.work._place(waits)
+            else:
+                head, inner = replace(node.work, id=new_job_id(), after=waits + node.work.after), []
+            options = dict(head.options or {}) | ({"name": node.name} if node.name else {})
+            head = replace(head, phase=node.phase or None, weight=node.weight, options=options or None)
+            heads[node] = head.id
+            groups.append([head, *inner])
+        root = replace(self.root, id=new_job_id(), rollup=self._rollup())
+        return [root] + [job for head, *inner in groups for job in (replace(head, parent=root.id), *inner)]
+
+    def _in_order(self) -> Iterator[Node]:
+        if not self._nodes:
+            raise InvalidFlow("flow", "has no jobs: add at least one")
+        own = set(self._nodes)
+        for node in self._nodes:
+            if not own.issuperset(node.after):
+                raise InvalidFlow("after", "names a job of another flow; jobs wait for jobs of their own flow")
+        # sorted by what they wait for, otherwise in the order they were added
+        sorter = TopologicalSorter({node: node.after for node in self._nodes})
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            cycle = " → ".join(_describe(node) for node in reversed(error.args[1]))
+            raise InvalidFlow("after", f"jobs wait for each other in a circle: {cycle}") from None
+        place = {node: index for index, node in enumerate(self._nodes)}
+        while sorter.is_active():
+            for node in sorted(sorter.get_ready(), key=place.__getitem__):
+                yield node
+                sorter.done(node)
+
+    def _rollup(self) -> dict[str, Any]:
+        weights: dict[str, float] = dict.fromkeys(self._phases, 0.0)
+        for node in self._nodes:
+            weights[node.phase] = weights.get(node.phase, 0.0) + node.weight
+        total = sum(weights.values())
+        spans = {name: end - start for name, (start, end) in self._phases.items()}
+        return {
+            "policy": self._policy,
+            "hollow": self._hollow,
+            "total": len(self._nodes),
+            "succeeded": 0,
+            "failed": 0,
+            "cancelled": 0,
+            "start": min((start for start, _ in self._phases.values()), default=0),
+            "phases": [
+                {"name": name, "span": spans.get(name, 100 * weight / total), "weight": weight, "done": 0}
+                for name, weight in weights.items()
+            ],
+        }
+
+
+def batch(jobs: Iterable[NewJob], *, policy: Policy = "continue") -> Flow:
+    """Jobs enqueued and watched as one, each on its own: partial success is a success that says so."""
+    flow = Flow(policy=policy)
+    for job in jobs:
+        flow.add(job)
+    return flow
+
+
+def _describe(node: Node) -> str:
+    work = node.work.root if isinstance(node.work, Flow) else node.work
+    return node.name or work.kind

@@ -1,0 +1,189 @@
+"""What a job is, before, during and after its run: plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, NewType
+from uuid import UUID
+
+import msgspec
+from uuid_utils.compat import uuid7
+
+from penstock.errors import InvalidInput
+
+Lease = NewType("Lease", int)
+
+
+class JobState(StrEnum):
+    BLOCKED = "blocked"
+    SCHEDULED = "scheduled"
+    READY = "ready"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def final(self) -> bool:
+        return self in _FINAL
+
+
+_FINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
+
+
+def new_job_id() -> UUID:
+    """A UUIDv7: in the order they were made within a process, and about so across machines."""
+    return uuid7()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to be enqueued. `args` is JSON that has been checked."""
+
+    kind: str
+    args: bytes = b"{}"
+    id: UUID = field(default_factory=new_job_id)
+    queue: str = "default"
+    priority: int = 0
+    run_at: datetime | None = None
+    delay: float | None = None
+    max_attempts: int = 5
+    max_snoozes: int | None = None
+    owner: str | None = None
+    org: str | None = None
+    unique_key: str | None = None
+    limit_key: str | None = None
+    idempotency_key: str | None = None
+    idempotency_ttl: float | None = None
+    after: tuple[UUID, ...] = ()
+    parent: UUID | None = None
+    weight: float | None = None
+    phase: str | None = None
+    rollup: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.kind:
+            raise InvalidInput("kind", "must not be empty")
+        if not self.queue:
+            raise InvalidInput("queue", "must not be empty")
+        if self.run_at is not None:
+            if self.run_at.tzinfo is None:
+                raise InvalidInput("run_at", "needs a time zone, e.g. datetime.now(UTC) + timedelta(hours=1)")
+            if self.delay is not None:
+                raise InvalidInput("delay", "give either delay or run_at, not both")
+        if self.delay is not None and not 0 <= self.delay < 1e10:
+            raise InvalidInput("delay", f"must be between 0 and 1e10 seconds, not {self.delay}")
+        if not -(2**31) <= self.priority < 2**31:
+            raise InvalidInput("priority", "must fit 32 bits")
+        if not 1 <= self.max_attempts < 2**31:
+            raise InvalidInput("max_attempts", f"must be at least 1, not {self.max_attempts}")
+        if self.max_snoozes is not None and not 0 <= self.max_snoozes < 2**31:
+            raise InvalidInput("max_snoozes", "must not be negative")
+        if self.weight is not None and not 0 < self.weight < 1e30:
+            raise InvalidInput("weight", "must be positive")
+        for name in ("queue", "owner", "org", "unique_key", "limit_key", "idempotency_key", "phase"):
+            text = getattr(self, name)
+            if text is not None and (text == "" or "\x00" in text):
+                raise InvalidInput(name, "must not be empty or contain NUL")
+
+    def to_json(self) -> dict[str, Any]:
+        """The form `enqueue_jobs` reads: fields that say something."""
+        document = {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}
+        document |= {"id": self.id, "kind": self.kind, "args": msgspec.Raw(self.args), "queue": self.queue}
+        document |= {"priority": self.priority, "max_attempts": self.max_attempts}
+        if self.after:
+            document["after"] = self.after
+        return document
+
+    @property
+    def plain(self) -> bool:
+        """Nothing about it needs a look at other rows, so COPY may write it."""
+        return (
+            self.unique_key is None
+            and self.idempotency_key is None
+            and not self.after
+            and self.parent is None
+            and self.rollup is None
+        )
+
+
+_OPTIONAL = (
+    "run_at", "delay", "max_snoozes", "owner", "org", "unique_key", "limit_key", "idempotency_key", "idempotency_ttl",
+    "parent", "weight", "phase", "rollup", "options",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """What enqueueing gave: the job's id, and whether this call created it."""
+
+    id: UUID
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job a worker holds. `(lease, claims)` fences whatever it reports about it."""
+
+    id: UUID
+    kind: str
+    priority: int
+    turn: int
+    attempt: int
+    max_attempts: int
+    claims: int
+    snoozes: int
+    owner: str | None
+    org: str | None
+    parent: UUID | None
+    created_at: datetime
+    args: str
+    options: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything on record about a job, live or finished."""
+
+    id: UUID
+    queue: str
+    kind: str
+    state: JobState
+    priority: int
+    attempt: int
+    max_attempts: int
+    snoozes: int
+    max_snoozes: int | None
+    waiting_on: int
+    parent: UUID | None
+    owner: str | None
+    org: str | None
+    unique_key: str | None
+    limit_key: str | None
+    phase: str | None
+    weight: float | None
+    cancel_requested: bool
+    args: dict[str, Any]
+    progress: dict[str, Any]
+    errors: list[dict[str, Any]]
+    options: dict[str, Any]
+    output: Any
+    created_at: datetime
+    run_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def percent(self) -> float:
+        """How far it is: what its handler or its flow reported, and 100 when it has succeeded."""
+        return 100.0 if self.state is JobState.SUCCEEDED else float(self.progress.get("percent", 0))
+
+    @property
+    def last_error(self) -> str | None:
+        return self.errors[-1]["error"] if self.errors else None
+
+    @property
+    def age_s(self) -> float:
+        return (datetime.now(UTC) - self.created_at).total_seconds()

@@ -1,0 +1,72 @@
+"""The engine's SQL, read from the files beside this one and rendered for a schema.
+
+The files name the schema `penstock`, so each can be read and run as it stands; `render` puts another name in its place.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from penstock.errors import InvalidInput
+
+_SCHEMA = re.compile(r"\bpenstock\.(?=[a-z%])")
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    name: str
+    text: str
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """The numbered migrations, in order."""
+    found = []
+    for file in (files(__name__) / "migrations").iterdir():
+        if file.name.endswith(".sql"):
+            number, _, name = file.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), name, file.read_text("utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+@cache
+def functions() -> str:
+    """Every function of the engine, one file each, as one script."""
+    folder = files(__name__) / "functions"
+    return "\n".join(
+        file.read_text("utf-8")
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".sql")
+    )
+
+
+@cache
+def functions_digest() -> str:
+    return hashlib.sha256(functions().encode()).hexdigest()[:16]
+
+
+@cache
+def quote_schema(schema: str) -> str:
+    """The schema's name as SQL text; refuses what no SQL script can carry safely."""
+    if (
+        not schema
+        or len(schema.encode()) > 63
+        or re.search(r"[\x00-\x1f'\"\\$%{}]", schema)
+        or schema.startswith("pg_")
+    ):
+        raise InvalidInput(
+            "schema",
+            f"{schema!r} cannot be used: 1 to 63 bytes, no quotes, backslashes, $, % or braces, not pg_…",
+        )
+    return schema if _PLAIN_NAME.fullmatch(schema) else f'"{schema}"'
+
+
+@cache
+def render(text: str, schema: str) -> str:
+    """The text with `penstock.` naming the given schema instead."""
+    name = quote_schema(schema) + "."
+    return _SCHEMA.sub(lambda _: name, text)

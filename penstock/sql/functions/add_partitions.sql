@@ -1,0 +1,36 @@
+-- Makes history's partitions for the days to come. Attaching takes a short lock that stops nobody who writes to the
+-- partitions in use. A range whose rows are among the strays already stays with them. Returns how many were made.
+create or replace function penstock.add_partitions()
+returns int
+language plpgsql
+as $$
+declare
+  v_now timestamptz := penstock.clock();
+  v_settings penstock.settings;
+  v_length interval;
+  v_from timestamptz;
+  v_name text;
+  v_made int := 0;
+begin
+  select * into v_settings from penstock.settings;
+  v_length := v_settings.partition_length;
+  v_from := date_bin(v_length, v_now, timestamptz '2024-01-01 00:00:00+00');
+  for i in 0 .. v_settings.partitions_ahead loop
+    v_name := 'history_' || to_char((v_from + i * v_length) at time zone 'utc', 'YYYYMMDD');
+    continue when to_regclass('penstock.' || quote_ident(v_name)) is not null;
+    continue when exists (
+      select from penstock.history_strays
+       where id >= penstock.uuid7_floor(v_from + i * v_length) and id < penstock.uuid7_floor(v_from + (i + 1) * v_length));
+    begin
+      execute format('create table penstock.%I (like penstock.history including defaults including constraints)', v_name);
+      execute format('alter table penstock.history attach partition penstock.%I for values from (%L) to (%L)', v_name,
+        penstock.uuid7_floor(v_from + i * v_length), penstock.uuid7_floor(v_from + (i + 1) * v_length));
+      v_made := v_made + 1;
+    exception when duplicate_table or invalid_object_definition then
+      -- made by someone else in this instant, or overlapping after partition_length was changed: strays take those rows
+      null;
+    end;
+  end loop;
+  return v_made;
+end
+$$;

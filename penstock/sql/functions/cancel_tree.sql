@@ -1,0 +1,43 @@
+-- Cancels live jobs and everything below them in their flows. What has not started ends at once; what runs is asked
+-- to stop, and its worker is told on penstock.cancel. Returns the ids that ended; the caller settles them.
+create or replace function penstock.cancel_tree(p_ids uuid[], p_reason text default 'cancelled')
+returns uuid[]
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_tree uuid[];
+  v_ended uuid[];
+begin
+  with recursive tree as (
+    select id from penstock.jobs where id = any(p_ids)
+    union
+    select child.id from penstock.jobs as child join tree on child.parent = tree.id
+  )
+  select array_agg(id) into v_tree from tree;
+  perform from penstock.jobs where id = any(v_tree) order by id for update;
+
+  update penstock.jobs
+     set cancel_requested = true
+   where id = any(v_tree) and (state = 'running' or (state = 'blocked' and rollup is not null)) and not cancel_requested;
+  perform pg_notify('penstock.cancel', json_build_object('lease', lease, 'id', id)::text)
+     from penstock.jobs
+    where id = any(v_tree) and state = 'running';
+
+  -- a flow ends when its last child has
+  v_ended := array(
+    select j.id
+      from penstock.jobs as j
+     where j.id = any(v_tree) and j.state in ('blocked', 'scheduled', 'ready')
+       and not (j.state = 'blocked' and j.rollup is not null
+                and exists (select from penstock.jobs as child where child.parent = j.id))
+     order by j.id);
+  if cardinality(v_ended) > 0 then
+    perform penstock.finish(v_ended, 'cancelled', (
+      select jsonb_object_agg(id, jsonb_build_object('at', penstock.clock(), 'error', p_reason)) from unnest(v_ended) as id));
+  end if;
+  return v_ended;
+end
+$$;

@@ -1,0 +1,16 @@
+-- A worker leaves: whatever it still holds goes back at no cost of an attempt. Returns how many.
+create or replace function penstock.close_lease(p_lease bigint)
+returns int
+language plpgsql
+as $$
+declare
+  v_released int;
+begin
+  select count(*)
+    into v_released
+    from penstock.release(p_lease, array(select id from penstock.jobs where state = 'running' and lease = p_lease));
+  delete from penstock.waiting where lease = p_lease;
+  delete from penstock.leases where id = p_lease;
+  return v_released;
+end
+$$;

@@ -1,0 +1,51 @@
+-- Writes one job that new_job() has read, and returns its id and whether it is new. Two hundred callers with one unique
+-- key at once make one job: the index decides, and whoever loses waits for the winner's commit, then finds it, or is
+-- the next to try when the winner rolled back or the job has finished meanwhile.
+create or replace function penstock.enqueue_one(p_row penstock.jobs, p_job jsonb)
+returns table (id uuid, created boolean)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_key text := p_job->>'idempotency_key';
+  v_fair_by text;
+begin
+  if v_key is not null then
+    id := penstock.take_idempotency_key(p_row, v_key, (p_job->>'idempotency_ttl')::double precision);
+    if id is not null then
+      created := false;
+      return next;
+      return;
+    end if;
+  end if;
+  if p_job ? 'after' then
+    p_row.waiting_on := p_row.waiting_on + penstock.add_edges(p_row.id, p_job->'after');
+  end if;
+  select fair_by into v_fair_by from penstock.queues where name = p_row.queue;
+  if v_fair_by is not null then
+    p_row.turn := penstock.take_turns(p_row.queue,
+      case v_fair_by when 'owner' then p_row.owner when 'org' then p_row.org else p_row.limit_key end, 1);
+  end if;
+  p_row.state := case
+    when p_row.waiting_on > 0 then 'blocked'
+    when p_row.run_at > p_row.created_at then 'scheduled'
+    else 'ready' end;
+
+  loop
+    insert into penstock.jobs
+    select p_row.*
+        on conflict (kind, unique_key) where unique_key is not null do nothing
+    returning id into id;
+    created := found;
+    if not created then
+      select id into id from penstock.jobs where kind = p_row.kind and unique_key = p_row.unique_key;
+    end if;
+    exit when id is not null;
+  end loop;
+  if not created then
+    update penstock.idempotency_keys set job = enqueue_one.id where owner = coalesce(p_row.owner, '') and key = v_key;
+    delete from penstock.edges where job = p_row.id;
+  end if;
+  return next;
+end
+$$;

@@ -1,0 +1,65 @@
+-- Reports attempts that failed. p_errors is a JSON array in the order of p_ids of
+--   {"error": text, "type": text, "traceback": text, "retry_in": seconds, "final": bool}
+-- A job with attempts left goes back to scheduled by its backoff (its own, else its queue's, else the default) or by
+-- retry_in; otherwise it has failed for good. Returns what became of each; a refused one is not among them.
+create or replace function penstock.fail(p_lease bigint, p_ids uuid[], p_claims int[], p_errors jsonb)
+returns table (id uuid, state penstock.job_state, run_at timestamptz)
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := penstock.clock();
+  v_ended uuid[] := '{}';
+  v_job record;
+  v_error jsonb;
+  v_delay interval;
+begin
+  for v_job in
+    select j.*, d.failure
+      from penstock.jobs as j
+      join rows from (unnest(p_ids), unnest(p_claims), jsonb_array_elements(p_errors)) as d (id, claims, failure)
+        on d.id = j.id and d.claims = j.claims
+     where j.id = any(p_ids) and j.lease = p_lease
+     order by j.id
+       for update of j
+  loop
+    v_error := (v_job.failure - 'retry_in' - 'final')
+      || jsonb_build_object('at', v_now, 'attempt', v_job.attempt, 'error', left(v_job.failure->>'error', 8000));
+    insert into penstock.usage_log (day, org, kind, runs, seconds, failures, bytes)
+    values ((v_now at time zone 'utc')::date, coalesce(v_job.org, ''), v_job.kind,
+            1, extract(epoch from v_now - v_job.started_at), 1, 0);
+    id := v_job.id;
+    if v_job.cancel_requested or coalesce((v_job.failure->>'final')::boolean, false) or v_job.attempt >= v_job.max_attempts then
+      state := case when v_job.cancel_requested then 'cancelled' else 'failed' end;
+      run_at := null;
+      perform penstock.finish(array[v_job.id], state, jsonb_build_object(v_job.id, v_error));
+      v_ended := v_ended || v_job.id;
+    else
+      v_delay := coalesce(
+        make_interval(secs => (v_job.failure->>'retry_in')::double precision),
+        penstock.backoff_delay(
+          coalesce(v_job.options->'backoff', (select q.backoff from penstock.queues as q where q.name = v_job.queue)),
+          v_job.attempt));
+      state := case when v_delay > interval '0' then 'scheduled' else 'ready' end;
+      run_at := v_now + v_delay;
+      update penstock.jobs as j
+         set state = fail.state, run_at = fail.run_at, lease = null, counted = false,
+             errors = penstock.add_error(j.errors, v_error)
+       where j.id = v_job.id;
+      if v_job.watched then
+        perform penstock.tell_watchers(array[v_job.id]);
+      end if;
+      if v_job.counted or state = 'ready' then
+        perform penstock.wake(v_job.queue);
+      end if;
+    end if;
+    return next;
+  end loop;
+  if cardinality(v_ended) > 0 then
+    perform penstock.settle(v_ended);
+  end if;
+end
+$$;

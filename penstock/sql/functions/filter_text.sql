@@ -1,0 +1,33 @@
+-- The condition for a filter on jobs, over $1 as the filter itself: values never become part of the text.
+create or replace function penstock.filter_text(p_filter jsonb)
+returns text
+language plpgsql immutable
+as $$
+declare
+  v_key text;
+  v_where text := 'true';
+begin
+  for v_key in select jsonb_object_keys(p_filter) loop
+    v_where := v_where || ' and ' || case
+      when v_key = 'ids' then
+        'id = any(array(select jsonb_array_elements_text($1->''ids''))::uuid[])'
+      when v_key = 'state' then
+        'state = any(penstock.as_array($1->''state'')::penstock.job_state[])'
+      when v_key = 'parent' then
+        'parent = any(penstock.as_array($1->''parent'')::uuid[])'
+      when v_key in ('queue', 'kind', 'owner', 'org', 'unique_key') then
+        format('%I = any(penstock.as_array($1->%L))', v_key, v_key)
+      when v_key = 'args' then
+        'args @> ($1->''args'')'
+      when v_key = 'created_after' then
+        'created_at >= ($1->>''created_after'')::timestamptz and id >= penstock.uuid7_floor(($1->>''created_after'')::timestamptz - interval ''1 day'')'
+      when v_key = 'created_before' then
+        'created_at < ($1->>''created_before'')::timestamptz'
+    end;
+    if v_where is null then
+      raise exception '%: no such filter of jobs', v_key using errcode = 'PS001';
+    end if;
+  end loop;
+  return v_where;
+end
+$$;

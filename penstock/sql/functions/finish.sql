@@ -1,0 +1,42 @@
+-- Moves live jobs to history in a final state other than by a worker's success. p_errors maps an id to the error to
+-- add to its list. Tells watchers and frees the slots the jobs held; whoever waits for the jobs is the caller's to settle.
+create or replace function penstock.finish(
+  p_ids uuid[], p_state penstock.job_state, p_errors jsonb default '{}', p_output jsonb default null
+)
+returns void
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_now timestamptz := penstock.clock();
+  v_watched uuid[];
+  v_freed text[];
+begin
+  with done as (
+    delete from penstock.jobs
+     where id = any(array(select unnest(p_ids) order by 1))
+    returning *
+  ), filed as (
+    insert into penstock.history (
+      id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
+      snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
+      progress, rollup, errors, options, output)
+    select id, created_at, run_at, started_at, v_now, turn, lease, p_state, priority, attempt, max_attempts, claims,
+           snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
+           progress, rollup, penstock.add_error(errors, p_errors->(id::text)), options, p_output
+      from done
+  )
+  select array_agg(id) filter (where watched),
+         array_agg(queue) filter (where counted)
+    into v_watched, v_freed
+    from done;
+  if v_watched is not null then
+    perform penstock.tell_watchers(v_watched);
+  end if;
+  if v_freed is not null then
+    perform penstock.wake(queue, count(*)::int) from unnest(v_freed) as queue group by queue;
+  end if;
+end
+$$;

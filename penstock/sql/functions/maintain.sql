@@ -1,0 +1,31 @@
+-- One round of everything periodic, for a worker's maintenance loop or one line of pg_cron:
+--   select cron.schedule('penstock', '10 seconds', 'select penstock.maintain()');
+-- Any number of callers may run it: whoever comes while another is at it returns null at once.
+create or replace function penstock.maintain()
+returns jsonb
+language plpgsql
+as $$
+declare
+  v_report jsonb;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('penstock.maintain', 0)) then
+    return null;
+  end if;
+  v_report := jsonb_build_object(
+    'promoted', penstock.promote(10000),
+    'reclaimed', penstock.reclaim(),
+    'partitions_added', penstock.add_partitions(),
+    'partitions_dropped', penstock.drop_old_history(),
+    'usage_folded', penstock.fold_usage());
+  delete from penstock.idempotency_keys where expires_at < penstock.clock();
+  delete from penstock.waiting as w where not exists (select from penstock.leases as l where l.id = w.lease);
+  delete from penstock.starts as s
+   where not exists (select from penstock.queues as q
+                      where q.name = s.queue and s.bucket > penstock.clock() - 2 * q.rate_period);
+  -- a key behind its queue's clock starts from the clock anyway
+  delete from penstock.turns as t
+   using penstock.turns as served
+   where served.queue = t.queue and served.key = '' and t.key <> '' and t.turn < served.turn;
+  return v_report;
+end
+$$;

@@ -1,0 +1,7 @@
+-- When the next scheduled job is due; a sleeping worker sets its alarm by it. Must use jobs_scheduled.
+create or replace function penstock.next_run_at()
+returns timestamptz
+language sql stable
+as $$
+  select run_at from penstock.jobs where state = 'scheduled' order by run_at limit 1
+$$;

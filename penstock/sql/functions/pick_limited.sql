@@ -1,0 +1,50 @@
+-- Picks jobs of a queue that has limits. One claimer at a time, by an advisory lock taken before the snapshot that
+-- counts: that is what makes the limits exact under any number of workers.
+create or replace function penstock.pick_limited(
+  p_queue penstock.queues, p_limit int, p_kinds text[], p_owner text, p_now timestamptz
+)
+returns uuid[]
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_free int := p_limit;
+  v_picked uuid[];
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'queue % has limits: claim from it in a read committed transaction', p_queue.name
+      using errcode = 'PS001';
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('penstock.limits ' || p_queue.name, 0));
+
+  if p_queue.max_running is not null then
+    -- must use jobs_counted
+    select least(v_free, p_queue.max_running - count(*))
+      into v_free
+      from penstock.jobs
+     where state = 'running' and counted and queue = p_queue.name;
+  end if;
+  if p_queue.rate is not null then
+    v_free := least(v_free, penstock.starts_left(p_queue.name, '', p_queue.rate, p_queue.rate_period, p_now));
+  end if;
+  if v_free <= 0 then
+    return '{}';
+  end if;
+
+  if p_queue.max_running_per_key is null and p_queue.rate_per_key is null then
+    v_picked := penstock.pick_ready(p_queue.name, v_free, null, null, null, p_kinds, p_owner);
+  elsif p_kinds is null and p_owner is null then
+    v_picked := penstock.pick_by_key(p_queue, v_free, p_now);
+  else
+    raise exception 'queue % has limits per key: claim from it without naming kinds or an owner', p_queue.name
+      using errcode = 'PS001';
+  end if;
+
+  if p_queue.rate is not null or p_queue.rate_per_key is not null then
+    perform penstock.count_starts(p_queue, v_picked, p_now);
+  end if;
+  return v_picked;
+end
+$$;

@@ -1,0 +1,19 @@
+-- Deletes finished jobs by filter (see list_jobs): those that failed, unless the filter names another state.
+-- Returns how many.
+create or replace function penstock.purge_where(p_filter jsonb default '{}')
+returns int
+language plpgsql
+as $$
+declare
+  v_filter jsonb := '{"state": "failed"}'::jsonb || p_filter;
+  v_purged uuid[];
+begin
+  execute format(
+    'with purged as (delete from penstock.history where %s returning id) select array_agg(id) from purged',
+    penstock.filter_text(v_filter))
+    into v_purged using v_filter;
+  delete from penstock.steps where job = any(v_purged);
+  delete from penstock.edges where job = any(v_purged);
+  return coalesce(cardinality(v_purged), 0);
+end
+$$;

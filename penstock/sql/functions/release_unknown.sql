@@ -1,0 +1,21 @@
+-- Gives back what a lease holds besides the jobs its worker knows of: the answer to a claim was lost on the way.
+-- Without it such jobs would run nowhere for as long as the worker lives. Returns their ids.
+create or replace function penstock.release_unknown(p_lease bigint, p_known uuid[])
+returns setof uuid
+language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  -- must use jobs_running
+  v_unknown uuid[] := array(
+    select id from penstock.jobs
+     where state = 'running' and lease = p_lease and id <> all(p_known)
+     order by id
+       for update);
+begin
+  perform penstock.give_back(v_unknown, false);
+  return query select unnest(v_unknown);
+end
+$$;

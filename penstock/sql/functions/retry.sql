@@ -1,0 +1,93 @@
+-- Brings finished jobs that did not succeed back to life with a fresh budget of attempts; their errors stay on record.
+-- A member of a flow that has ended brings the flow back with everything in it that failed or was cancelled, and a job
+-- brings what it waited for and what was cancelled because of it. p_queue moves them to another queue.
+-- Returns the revived ids.
+create or replace function penstock.retry(p_ids uuid[], p_queue text default null)
+returns uuid[]
+language plpgsql
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := penstock.clock();
+  v_revived uuid[];
+  v_taken text;
+  v_flow uuid;
+  v_job record;
+begin
+  with recursive revived as (
+    select h.id, h.parent
+      from penstock.history as h
+     where h.id = any(p_ids) and h.state in ('failed', 'cancelled')
+    union
+    select h.id, h.parent
+      from revived as r
+     cross join lateral (
+       -- its flow, if that has ended without all of its jobs
+       select f.* from penstock.history as f
+        where f.id = r.parent
+          and (f.state <> 'succeeded' or (f.rollup->>'failed')::int + (f.rollup->>'cancelled')::int > 0)
+       union all
+       -- its children
+       select c.* from penstock.history as c
+        where c.parent = r.id and c.state in ('failed', 'cancelled')
+       union all
+       -- what it waited for, and what waited for it
+       select w.* from penstock.history as w
+        where w.id = any(array(select waits_for from penstock.edges where job = r.id
+                               union all select job from penstock.edges where waits_for = r.id))
+          and w.state in ('failed', 'cancelled')
+     ) as h
+  )
+  select array_agg(id order by id) into v_revived from revived;
+  if v_revived is null then
+    return '{}';
+  end if;
+
+  select h.kind || ' ' || h.unique_key
+    into v_taken
+    from penstock.history as h
+   where h.id = any(v_revived) and h.unique_key is not null
+     and (exists (select from penstock.jobs as j where j.kind = h.kind and j.unique_key = h.unique_key)
+          or exists (select from penstock.history as o
+                      where o.id = any(v_revived) and o.kind = h.kind and o.unique_key = h.unique_key and o.id <> h.id))
+   limit 1;
+  if found then
+    raise exception 'unique_key: another job holds %', v_taken
+      using errcode = 'PS006', hint = 'retry it when that one has finished';
+  end if;
+
+  with taken as (
+    delete from penstock.history where id = any(v_revived) returning *
+  )
+  insert into penstock.jobs (
+    id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight, awaited,
+    queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options, waiting_on)
+  select id, created_at, v_now, turn, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight, awaited,
+         coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
+         case when rollup is null then null else progress end, rollup, errors, options, 0
+    from taken;
+
+  for v_job in
+    select id, rollup is not null as flow from penstock.jobs where id = any(v_revived) order by id
+  loop
+    if v_job.flow then
+      perform penstock.recount(v_job.id);
+    else
+      perform penstock.recount_edges(v_job.id);
+    end if;
+  end loop;
+  -- flows that were still waiting for their other children
+  for v_flow in
+    select distinct p.id
+      from penstock.jobs as j
+      join penstock.jobs as p on p.id = j.parent
+     where j.id = any(v_revived) and p.state = 'blocked' and not (p.id = any(v_revived))
+     order by p.id
+  loop
+    perform penstock.recount(v_flow);
+  end loop;
+  perform penstock.unblock(j) from penstock.jobs as j where j.id = any(v_revived) and j.waiting_on = 0;
+  return v_revived;
+end
+$$;

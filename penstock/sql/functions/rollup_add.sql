@@ -1,0 +1,20 @@
+-- Adds finished work to a flow's roll-up: a pure function. p_amounts maps a phase to the weight to add, p_ended
+-- counts the children that ended, by state. A roll-up is
+--   {"policy": "cancel"|"continue", "hollow": bool, "total": n, "succeeded": n, "failed": n, "cancelled": n, "start": percent,
+--    "phases": [{"name": …, "span": percentage points, "weight": w, "done": w}, …]}
+create or replace function penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb default '{}')
+returns jsonb
+language sql immutable
+as $$
+  select p_rollup || jsonb_build_object(
+    'succeeded', (p_rollup->>'succeeded')::int + coalesce((p_ended->>'succeeded')::int, 0),
+    'failed', (p_rollup->>'failed')::int + coalesce((p_ended->>'failed')::int, 0),
+    'cancelled', (p_rollup->>'cancelled')::int + coalesce((p_ended->>'cancelled')::int, 0),
+    'phases', (
+      select jsonb_agg(
+        phase || jsonb_build_object('done',
+          least((phase->>'weight')::numeric,
+                greatest(0, (phase->>'done')::numeric + coalesce((p_amounts->>(phase->>'name'))::numeric, 0))))
+        order by place)
+        from jsonb_array_elements(p_rollup->'phases') with ordinality as p (phase, place)))
+$$;

@@ -1,0 +1,93 @@
+-- Something waited for these finished jobs: let it go on, or end it too. Works in rounds, because what ends here may
+-- itself be waited for.
+--   A job that waited for a job is freed when the last of them succeeded, and cancelled when one did not.
+--   A flow whose last child ended becomes ready, or ends by itself when it has no handler of its own.
+--   When a child fails, the flow's policy cancels the rest or goes on.
+create or replace function penstock.settle(p_finished uuid[])
+returns void
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_round uuid[] := p_finished;
+  v_next uuid[];
+  v_doomed uuid[];
+  v_job record;
+  v_flow penstock.jobs;
+begin
+  while cardinality(v_round) > 0 loop
+    v_next := '{}';
+
+    for v_job in
+      select e.job, count(*)::int as freed
+        from penstock.edges as e
+        join penstock.history as h on h.id = e.waits_for
+       where e.waits_for = any(v_round) and h.state = 'succeeded'
+       group by e.job
+       order by e.job
+    loop
+      update penstock.jobs
+         set waiting_on = waiting_on - v_job.freed
+       where id = v_job.job and state = 'blocked'
+      returning * into v_flow;
+      if found and v_flow.waiting_on = 0 then
+        v_next := v_next || penstock.unblock(v_flow);
+      end if;
+    end loop;
+
+    v_doomed := array(
+      select distinct j.id
+        from penstock.edges as e
+        join penstock.history as h on h.id = e.waits_for
+        join penstock.jobs as j on j.id = e.job
+       where e.waits_for = any(v_round) and h.state in ('failed', 'cancelled') and j.state = 'blocked');
+    if cardinality(v_doomed) > 0 then
+      v_next := v_next || penstock.cancel_tree(v_doomed, 'a job it waited for did not succeed');
+    end if;
+
+    for v_job in
+      select parent, sum(children)::int as children, jsonb_object_agg(phase, amount) as amounts,
+             jsonb_build_object('succeeded', sum(succeeded), 'failed', sum(failed), 'cancelled', sum(cancelled)) as ended
+        from (select h.parent, coalesce(h.phase, '') as phase, count(*) as children,
+                     sum(coalesce(h.weight, 1)::numeric
+                         * (1 - least(100, coalesce((h.progress->>'percent')::numeric, 0)) / 100)) as amount,
+                     count(*) filter (where h.state = 'succeeded') as succeeded,
+                     count(*) filter (where h.state = 'failed') as failed,
+                     count(*) filter (where h.state = 'cancelled') as cancelled
+                from penstock.history as h
+               where h.id = any(v_round) and h.parent is not null
+               group by h.parent, coalesce(h.phase, '')) as by_phase
+       group by parent
+       order by parent
+    loop
+      select * into v_flow from penstock.jobs where id = v_job.parent and state = 'blocked' for update;
+      continue when not found;
+      perform penstock.bubble_ended(v_flow, v_job.amounts, v_job.ended);
+      update penstock.jobs
+         set waiting_on = waiting_on - v_job.children
+       where id = v_flow.id
+      returning * into v_flow;
+      if v_flow.rollup->>'policy' = 'cancel'
+         and not v_flow.cancel_requested
+         and (v_flow.rollup->>'failed')::int + (v_flow.rollup->>'cancelled')::int > 0
+      then
+        update penstock.jobs set cancel_requested = true where id = v_flow.id returning * into v_flow;
+        v_next := v_next || penstock.cancel_tree(
+          array(select id from penstock.jobs where parent = v_flow.id), 'another job of its flow did not succeed');
+      end if;
+      -- children that were cancelled just above are booked in the next round, which looks here again
+      if v_flow.waiting_on = 0
+         or (v_flow.cancel_requested
+             and not exists (select from penstock.jobs where parent = v_flow.id)
+             and not exists (select from penstock.history where id = any(v_next) and parent = v_flow.id))
+      then
+        v_next := v_next || penstock.unblock(v_flow);
+      end if;
+    end loop;
+
+    v_round := array(select distinct unnest(v_next));
+  end loop;
+end
+$$;

@@ -1,0 +1,56 @@
+-- Puts running jobs back to look again later, at no cost of an attempt. Snoozes have a budget of their own
+-- (max_snoozes): a poll that goes on past it has failed. Returns what became of each; a refused one is not among them.
+create or replace function penstock.snooze(p_lease bigint, p_ids uuid[], p_claims int[], p_seconds double precision[])
+returns table (id uuid, state penstock.job_state, run_at timestamptz)
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := penstock.clock();
+  v_ended uuid[] := '{}';
+  v_job record;
+begin
+  for v_job in
+    select j.*, greatest(d.seconds, 0) as seconds
+      from penstock.jobs as j
+      join unnest(p_ids, p_claims, p_seconds) as d (id, claims, seconds) on d.id = j.id and d.claims = j.claims
+     where j.id = any(p_ids) and j.lease = p_lease
+     order by j.id
+       for update of j
+  loop
+    id := v_job.id;
+    if v_job.cancel_requested or v_job.snoozes >= v_job.max_snoozes then
+      state := case when v_job.cancel_requested then 'cancelled' else 'failed' end;
+      run_at := null;
+      perform penstock.finish(array[v_job.id], state, jsonb_build_object(v_job.id, jsonb_build_object(
+        'at', v_now, 'attempt', v_job.attempt, 'error',
+        case when v_job.cancel_requested then 'cancelled'
+             else format('still not done after %s snoozes', v_job.snoozes) end)));
+      v_ended := v_ended || v_job.id;
+    else
+      state := case when v_job.seconds > 0 then 'scheduled' else 'ready' end;
+      run_at := v_now + make_interval(secs => v_job.seconds);
+      update penstock.jobs as j
+         set state = snooze.state, run_at = snooze.run_at, lease = null, counted = false,
+             attempt = j.attempt - 1, snoozes = j.snoozes + 1
+       where j.id = v_job.id;
+      if v_job.watched then
+        perform penstock.tell_watchers(array[v_job.id]);
+      end if;
+      if v_job.counted or state = 'ready' then
+        perform penstock.wake(v_job.queue);
+      end if;
+    end if;
+    insert into penstock.usage_log (day, org, kind, runs, seconds, failures, bytes)
+    values ((v_now at time zone 'utc')::date, coalesce(v_job.org, ''), v_job.kind,
+            1, extract(epoch from v_now - v_job.started_at), (state = 'failed')::int, 0);
+    return next;
+  end loop;
+  if cardinality(v_ended) > 0 then
+    perform penstock.settle(v_ended);
+  end if;
+end
+$$;

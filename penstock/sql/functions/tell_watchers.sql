@@ -1,0 +1,10 @@
+-- Tells whoever watches these jobs what they are now. The payload names the job and its state; a listener
+-- that wants more looks it up, so a long progress message cannot pass NOTIFY's 8,000 bytes.
+create or replace function penstock.tell_watchers(p_ids uuid[])
+returns void
+language sql
+as $$
+  select pg_notify('penstock.job', json_build_object('id', j.id, 'state', j.state)::text)
+    from penstock.all_jobs as j
+   where j.id = any(p_ids)
+$$;

@@ -1,0 +1,37 @@
+-- A blocked job has nothing left to wait for. It becomes ready (or scheduled, if its time has not come); a flow that
+-- is being cancelled, or has no handler of its own, ends here. Returns the ids that ended.
+create or replace function penstock.unblock(p_job penstock.jobs)
+returns uuid[]
+language plpgsql
+as $$
+declare
+  v_counts jsonb;
+begin
+  if p_job.rollup is not null then
+    v_counts := jsonb_build_object(
+      'total', p_job.rollup->'total', 'succeeded', p_job.rollup->'succeeded',
+      'failed', p_job.rollup->'failed', 'cancelled', p_job.rollup->'cancelled');
+    if p_job.cancel_requested then
+      perform penstock.finish(array[p_job.id],
+        case when p_job.rollup->>'policy' = 'cancel' and (p_job.rollup->>'failed')::int > 0
+             then 'failed' else 'cancelled' end::penstock.job_state,
+        jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt, 'error',
+          case when (p_job.rollup->>'failed')::int > 0
+               then format('%s of %s jobs failed', p_job.rollup->>'failed', p_job.rollup->>'total')
+               else 'cancelled' end)),
+        v_counts);
+      return array[p_job.id];
+    elsif (p_job.rollup->>'hollow')::boolean then
+      perform penstock.finish(array[p_job.id],
+        case when (p_job.rollup->>'succeeded')::int > 0 then 'succeeded' else 'failed' end::penstock.job_state,
+        '{}', v_counts);
+      return array[p_job.id];
+    end if;
+  end if;
+  update penstock.jobs
+     set state = case when run_at > penstock.clock() then 'scheduled' else 'ready' end::penstock.job_state
+   where id = p_job.id;
+  perform penstock.wake(p_job.queue);
+  return '{}';
+end
+$$;
