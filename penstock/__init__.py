@@ -1,1 +1,67 @@
 """A job platform on the Postgres you already have."""
+
+from penstock.app import Penstock
+from penstock.backoff import Backoff
+from penstock.context import Context
+from penstock.dedupe import dedupe_key
+from penstock.errors import (
+    DuplicateKey,
+    IdempotencyMismatch,
+    InvalidArguments,
+    InvalidFlow,
+    InvalidInput,
+    JobCancelled,
+    JobFailed,
+    LeaseLost,
+    NotMigrated,
+    PayloadTooLarge,
+    PenstockError,
+    SchemaTooNew,
+    UniqueKeyTaken,
+    UnknownJob,
+    UnknownKind,
+    UnsupportedConnection,
+)
+from penstock.flow import Flow, batch
+from penstock.handle import JobHandle
+from penstock.handler import Handler
+from penstock.job import ClaimedJob, Job, JobState, NewJob
+from penstock.jobs import Page
+from penstock.outcome import Cancel, Fail, Snooze
+from penstock.queues import Queue
+
+__all__ = [
+    "Backoff",
+    "Cancel",
+    "ClaimedJob",
+    "Context",
+    "DuplicateKey",
+    "Fail",
+    "Flow",
+    "Handler",
+    "IdempotencyMismatch",
+    "InvalidArguments",
+    "InvalidFlow",
+    "InvalidInput",
+    "Job",
+    "JobCancelled",
+    "JobFailed",
+    "JobHandle",
+    "JobState",
+    "LeaseLost",
+    "NewJob",
+    "NotMigrated",
+    "Page",
+    "PayloadTooLarge",
+    "Penstock",
+    "PenstockError",
+    "Queue",
+    "SchemaTooNew",
+    "Snooze",
+    "UniqueKeyTaken",
+    "UnknownJob",
+    "UnknownKind",
+    "UnsupportedConnection",
+    "batch",
+    "dedupe_key",
+]

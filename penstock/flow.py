@@ -40,8 +40,8 @@ class Node:
 class Flow:
     """Jobs that belong together. `then` is the flow's own last step; without it the flow ends by itself.
 
-    `phases` gives named phases their range of the flow's percentage, e.g. {"text": (10, 50)}; phases that are only named
-    on jobs share 100 % by the weight of their jobs.
+    `phases` gives named phases their range of the flow's percentage, e.g. {"text": (10, 50)}; phases that are only
+    named on jobs share 100 % by the weight of their jobs.
     """
 
     def __init__(

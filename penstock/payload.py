@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -32,7 +33,8 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
     if len(encoded) > limit:
         raise PayloadTooLarge(
             "args",
-            f"{len(encoded):,} bytes of JSON, over the limit of {limit:,}; put large data into an artifact and pass its path",
+            f"{len(encoded):,} bytes of JSON, over the limit of {limit:,}; "
+            "put large data into an artifact and pass its path",
         )
     return encoded
 
@@ -40,6 +42,10 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
 def encode_output(output: object) -> bytes:
     """A handler's result as JSON."""
     return encode_args({"output": output})[len(b'{"output":') : -1]
+
+
+def loads(encoded: bytes | str) -> Any:
+    return msgspec.json.decode(encoded)
 
 
 def _refuse_unfit(value: Any, path: str) -> None:
@@ -50,7 +56,8 @@ def _refuse_unfit(value: Any, path: str) -> None:
             if len(value) > MAX_BLOB and _BLOB.match(value):
                 raise PayloadTooLarge(
                     path,
-                    f"looks like an encoded file of {len(value):,} characters; store the bytes as an artifact and pass its path",
+                    f"looks like an encoded file of {len(value):,} characters; "
+                    "store the bytes as an artifact and pass its path",
                 )
         case float():
             if not math.isfinite(value):
@@ -70,10 +77,12 @@ def _refuse_unfit(value: Any, path: str) -> None:
 
 
 def to_builtin(value: object) -> object:
-    """Plain data for what msgspec does not know by itself: pydantic models, and whatever offers the same method."""
+    """Plain data for what msgspec does not know by itself: pydantic models, paths."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json")
+    if isinstance(value, PurePath):
+        return str(value)
     raise TypeError(f"a {type(value).__name__} has no JSON form")
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(Generic[T_co]):
     """One statement: text with %s for each parameter, and how to read its rows.
 
     `repeatable` when running it twice is as good as once, so that it may be sent again after a lost connection.
@@ -18,7 +19,7 @@ class Call(Generic[T]):
 
     text: str
     params: Sequence[object]
-    read: Callable[[Sequence[Row]], T]
+    read: Callable[[Sequence[Row]], T_co]
     repeatable: bool = False
 
 

@@ -33,7 +33,7 @@ def enqueue_jobs(jobs: Sequence[NewJob]) -> Call[list[Enqueued]]:
     )
 
 
-def existing_ids(ids: Sequence[UUID]) -> Call[set[UUID]]:
+def existing_ids(ids: Sequence[str]) -> Call[set[UUID]]:
     """Of these jobs, the ones that exist, live or finished."""
     return Call(
         "select id from penstock.all_jobs where id = any(%s::uuid[])",

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import overload
 from uuid import UUID
 
 import msgspec
+from uuid_utils import uuid7
 
 from penstock.engine import calls
 from penstock.engine.call import Copy, Script
 from penstock.errors import DuplicateKey
-from penstock.job import Enqueued, NewJob, new_job_id
+from penstock.job import Enqueued, NewJob
 
 COPY_FROM = 20
 """From so many jobs on COPY is faster than JSON, its extra round trips counted."""
@@ -29,37 +31,57 @@ class Bulk:
 
     template: NewJob
     args: Sequence[bytes]
-    ids: Sequence[UUID]
+    # as text, because that is what COPY sends: a UUID object costs another 2 µs a job
+    ids: Sequence[str]
 
     @classmethod
     def of(cls, template: NewJob, args: Sequence[bytes]) -> "Bulk":
-        return cls(template, args, [new_job_id() for _ in args])
+        return cls(template, args, [str(uuid7()) for _ in args])
 
     def jobs(self) -> list[NewJob]:
-        return [replace(self.template, id=id, args=args) for id, args in zip(self.ids, self.args, strict=True)]
+        return [replace(self.template, id=UUID(id), args=args) for id, args in zip(self.ids, self.args, strict=True)]
+
+
+class AllCreated(Sequence[Enqueued]):
+    """What COPY gave: every job is new. Made into objects as they are looked at."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Enqueued: ...
+    @overload
+    def __getitem__(self, index: slice) -> "AllCreated": ...
+    def __getitem__(self, index: int | slice) -> "Enqueued | AllCreated":
+        if isinstance(index, slice):
+            return AllCreated(self._ids[index])
+        return Enqueued(UUID(self._ids[index]), True)
 
 
 Work = Sequence[NewJob] | Bulk
 
 
-def ids_of(work: Work) -> Sequence[UUID]:
-    return work.ids if isinstance(work, Bulk) else [job.id for job in work]
+def ids_of(work: Work) -> Sequence[str]:
+    return work.ids if isinstance(work, Bulk) else [str(job.id) for job in work]
 
 
-def enqueue(work: Work, *, copy: bool = True) -> Script[list[Enqueued]]:
+def enqueue(work: Work, *, copy: bool = True) -> Script[Sequence[Enqueued]]:
     """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY."""
     if isinstance(work, Bulk):
         # 2 µs of Python a job instead of 9
         if copy and len(work.args) >= COPY_FROM and work.template.plain:
-            yield from _copy(work.template, list(zip(work.ids, work.args, strict=True)))
-            return [Enqueued(id, True) for id in work.ids]
+            yield from _copy(work.template, work.ids, work.args)
+            return AllCreated(work.ids)
         work = work.jobs()
     jobs = work
     _refuse_duplicates(jobs)
     if copy and len(jobs) >= COPY_FROM and all(job.plain for job in jobs):
         for template, group in _group(jobs):
-            yield from _copy(template, [(job.id, job.args) for job in group])
-        return [Enqueued(job.id, True) for job in jobs]
+            yield from _copy(template, ids_of(group), [job.args for job in group])
+        return AllCreated(ids_of(jobs))
     enqueued: list[Enqueued] = []
     # a flow's jobs name each other: they go together
     at_once = len(jobs) if any(job.rollup for job in jobs) else _JSON_AT_ONCE
@@ -68,26 +90,27 @@ def enqueue(work: Work, *, copy: bool = True) -> Script[list[Enqueued]]:
     return enqueued
 
 
-def _copy(template: NewJob, rows: Sequence[tuple[UUID, bytes]]) -> Script[None]:
+def _copy(template: NewJob, ids: Sequence[str], args: Sequence[bytes]) -> Script[None]:
     turn = 0
     fair = yield calls.fair_queues([template.queue])
     if fair:
         key = getattr(template, fair[template.queue])
-        turn = yield calls.take_turns(template.queue, key, len(rows))
-    yield Copy(_COPY, _lines(template, rows, turn, 1 if fair else 0))
-    yield calls.wake(template.queue, len(rows))
+        turn = yield calls.take_turns(template.queue, key, len(ids))
+    yield Copy(_COPY, _lines(template, zip(ids, args, strict=True), turn, 1 if fair else 0))
+    yield calls.wake(template.queue, len(ids))
 
 
-def _lines(template: NewJob, rows: Iterable[tuple[UUID, bytes]], turn: int, step: int) -> Iterator[str]:
+def _lines(template: NewJob, rows: Iterable[tuple[str, bytes]], turn: int, step: int) -> Iterator[str]:
     """COPY's text format. Whatever the jobs share is written once and repeated."""
     now = datetime.now(UTC)
     run_at = template.run_at or now + timedelta(seconds=template.delay or 0)
     shared = "\t".join(
         _field(value)
         for value in (
-            now.isoformat(), run_at.isoformat(), "scheduled" if run_at > now else "ready", template.kind, template.queue,
-            template.priority, template.max_attempts, template.max_snoozes, template.owner, template.org,
-            template.limit_key, msgspec.json.encode(template.options).decode() if template.options else None,
+            now.isoformat(), run_at.isoformat(), "scheduled" if run_at > now else "ready",
+            template.kind, template.queue, template.priority, template.max_attempts,
+            template.max_snoozes, template.owner, template.org, template.limit_key,
+            msgspec.json.encode(template.options).decode() if template.options else None,
         )
     )  # fmt: skip
     rows = iter(rows)
@@ -114,8 +137,8 @@ def _group(jobs: Sequence[NewJob]) -> Iterator[tuple[NewJob, list[NewJob]]]:
     for job in jobs:
         options = msgspec.json.encode(job.options) if job.options else None
         groups[
-            job.kind, job.queue, job.priority, job.run_at, job.delay, job.max_attempts, job.max_snoozes, job.owner, job.org,
-            job.limit_key, options,
+            job.kind, job.queue, job.priority, job.run_at, job.delay, job.max_attempts, job.max_snoozes,
+            job.owner, job.org, job.limit_key, options,
         ].append(job)  # fmt: skip
     for group in groups.values():
         yield group[0], group

@@ -18,7 +18,7 @@ class Pools:
     """Hands out autocommit connections. Forking and running several event loops one after another are fine."""
 
     def __init__(self, url: Callable[[], str], size: int) -> None:
-        self._url = url
+        self.url = url
         self._size = size
         self._lock = threading.Lock()
         self._sync: SyncPool | None = None
@@ -27,7 +27,7 @@ class Pools:
 
     def _settings(self) -> dict[str, Any]:
         return {
-            "conninfo": self._url(),
+            "conninfo": self.url(),
             "min_size": 1,
             "max_size": self._size,
             "timeout": 30,

@@ -55,7 +55,7 @@ class PostgresEngine:
 
     # Enqueueing, on our connection or the caller's.
 
-    def enqueue(self, work: Work, connection: object = None) -> list[Enqueued]:
+    def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
             runner = runner_for(connection, self.schema)
             return run_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
@@ -71,10 +71,10 @@ class PostgresEngine:
                     raise
                 work, landed = _without(work, self.run(calls.existing_ids(ids_of(work))))
                 if landed:
-                    return landed + (self.enqueue(work) if work else [])
+                    return [*landed, *(self.enqueue(work) if work else ())]
         raise AssertionError("unreachable")
 
-    async def aenqueue(self, work: Work, connection: object = None) -> list[Enqueued]:
+    async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
             runner = await async_runner_for(connection, self.schema)
             return await arun_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
@@ -90,7 +90,7 @@ class PostgresEngine:
                     raise
                 work, landed = _without(work, await self.arun(calls.existing_ids(ids_of(work))))
                 if landed:
-                    return landed + (await self.aenqueue(work) if work else [])
+                    return [*landed, *(await self.aenqueue(work) if work else ())]
         raise AssertionError("unreachable")
 
     # The hot path of a worker.

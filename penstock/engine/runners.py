@@ -20,7 +20,7 @@ class Runner(Protocol):
     can_copy: bool
 
     def run(self, call: Call[T]) -> T: ...
-    def copy(self, copy: Copy) -> None: ...
+    def copy(self, copy: Copy, /) -> None: ...
 
 
 class AsyncRunner(Protocol):
@@ -29,7 +29,7 @@ class AsyncRunner(Protocol):
     can_copy: bool
 
     async def run(self, call: Call[T]) -> T: ...
-    async def copy(self, copy: Copy) -> None: ...
+    async def copy(self, copy: Copy, /) -> None: ...
 
 
 class Psycopg:
@@ -44,7 +44,7 @@ class Psycopg:
             cursor.execute(render(call.text, self._schema).encode(), call.params)
             return call.read(cursor.fetchall())
 
-    def copy(self, copy: Copy) -> None:
+    def copy(self, copy: Copy, /) -> None:
         with (
             self._connection.cursor() as cursor,
             cursor.copy(render(copy.text, self._schema).encode()) as stream,
@@ -65,7 +65,7 @@ class AsyncPsycopg:
             await cursor.execute(render(call.text, self._schema).encode(), call.params)
             return call.read(await cursor.fetchall())
 
-    async def copy(self, copy: Copy) -> None:
+    async def copy(self, copy: Copy, /) -> None:
         async with (
             self._connection.cursor() as cursor,
             cursor.copy(render(copy.text, self._schema).encode()) as stream,
@@ -91,7 +91,7 @@ class DBAPI:
         finally:
             cursor.close()
 
-    def copy(self, copy: Copy) -> None:
+    def copy(self, _: Copy, /) -> None:
         raise TypeError("this driver cannot COPY")
 
 
@@ -108,7 +108,7 @@ class SQLAlchemy:
         rows = self._connection.exec_driver_sql(render(call.text, self._schema), tuple(call.params))
         return call.read([tuple(row) for row in rows])
 
-    def copy(self, copy: Copy) -> None:
+    def copy(self, _: Copy, /) -> None:
         raise TypeError("this driver cannot COPY")
 
 
@@ -126,7 +126,7 @@ class Dollar:
         text = re.sub("%s", lambda _: f"${next(numbers)}", render(call.text, self._schema))
         return call.read([tuple(row) for row in await self._fetch(text, tuple(call.params))])
 
-    async def copy(self, copy: Copy) -> None:
+    async def copy(self, _: Copy, /) -> None:
         raise TypeError("this driver cannot COPY")
 
 

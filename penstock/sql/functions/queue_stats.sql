@@ -15,8 +15,10 @@ as $$
   )
   select n.name, coalesce(q.paused, false),
          coalesce(jsonb_strip_nulls(to_jsonb(q) - 'name' - 'paused' - 'limited'
-           || jsonb_build_object('rate_period', extract(epoch from q.rate_period),
-                                 'lease_length', extract(epoch from q.lease_length))), '{}'),
+           || jsonb_build_object(
+                'rate_period', case when q.rate is not null or q.rate_per_key is not null then extract(epoch from q.rate_period) end,
+                'lease_length', extract(epoch from q.lease_length),
+                'keep', nullif(q.keep, 'all'))), '{}'),
          coalesce(sum(c.jobs) filter (where c.state = 'blocked'), 0)::bigint,
          coalesce(sum(c.jobs) filter (where c.state = 'scheduled'), 0)::bigint,
          coalesce(sum(c.jobs) filter (where c.state = 'ready'), 0)::bigint,

@@ -1,0 +1,5 @@
+"""The `penstock` command."""
+
+from penstock.cli.commands import main
+
+__all__ = ["main"]

@@ -1,0 +1,42 @@
+"""The command line as a whole."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.database import db, migrate, on_database
+from penstock.cli.jobs import jobs
+from penstock.cli.queues import queues
+
+cli = typer.Typer(
+    name="penstock",
+    help="Jobs on the Postgres you already have. Every command takes --json; the database is DATABASE_URL, or an "
+    "embedded Postgres under .penstock/.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+cli.command()(on_database(migrate, create=True))
+cli.add_typer(db, name="db")
+cli.add_typer(jobs, name="jobs")
+cli.add_typer(queues, name="queues")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("penstock"))
+        raise typer.Exit
+
+
+@cli.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    cli()

@@ -1,0 +1,102 @@
+"""`penstock migrate` and `penstock db`: the database itself."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock import Penstock, embedded
+from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
+from penstock.cli.output import explained, out, print_json
+from penstock.errors import PenstockError
+
+db = typer.Typer(help="The embedded Postgres: a real one, private to this folder.", no_args_is_help=True)
+
+
+def on_database(command: Callable[..., None], *, create: bool = False) -> Callable[..., None]:
+    """Adds the options that choose a database, and --json, to a command that takes `app` and `json`.
+
+    Looking around does not make a new embedded database by accident: only `create` may.
+    """
+
+    @wraps(command)
+    def run(*, url: str | None, folder: Path, schema: str, json: bool, **arguments: object) -> None:
+        with explained(json):
+            if url is None and not create and not folder.exists():
+                raise PenstockError(
+                    f"there is no DATABASE_URL and no embedded Postgres under {folder}; "
+                    "set DATABASE_URL, or start one with `penstock db start`"
+                )
+            with Penstock(url, folder=folder, schema=schema) as app:
+                command(app=app, json=json, **arguments)
+
+    own = [each for each in signature(command).parameters.values() if each.name not in ("app", "json")]
+    shared = {
+        "url": (Url, None),
+        "folder": (Folder, DEFAULT_FOLDER),
+        "schema": (Schema, "penstock"),
+        "json": (Json, False),
+    }
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, (kind, default) in shared.items()
+    ]
+    run.__signature__ = Signature([*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in own), *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+    return run
+
+
+def migrate(app: Penstock, json: bool) -> None:
+    """Create or upgrade Penstock's schema in the database. Safe to run again, and from several places at once."""
+    done = app.migrate()
+    if json:
+        print_json(
+            {"schema": app.engine.schema, "applied": done.applied, "functions_replaced": done.functions_replaced}
+        )
+        return
+    what = f"applied {', '.join(done.applied)}" if done.applied else "functions updated"
+    out.print(f"schema {app.engine.schema}: {what if done.changed else 'is up to date'}")
+
+
+@db.command()
+def start(
+    folder: Folder = DEFAULT_FOLDER,
+    tcp: Annotated[bool, typer.Option(help="Also listen on 127.0.0.1, with a password.")] = False,
+    port: Annotated[int, typer.Option(help="The TCP port; 0 takes a free one.")] = 0,
+    json: Json = False,
+) -> None:
+    """Start the embedded Postgres and leave it running until `penstock db stop`."""
+    with explained(json), embedded.start(folder, tcp=tcp, port=port, stay=True) as postgres:
+        address = postgres.tcp_url or postgres.url
+        if json:
+            print_json({"url": address, "folder": postgres.folder})
+        else:
+            out.print(f"Postgres is running under {postgres.folder}", soft_wrap=True)
+            out.print(f"  export DATABASE_URL='{address}'", soft_wrap=True, highlight=False)
+
+
+@db.command()
+def stop(folder: Folder = DEFAULT_FOLDER, json: Json = False) -> None:
+    """Stop the embedded Postgres, whoever uses it. Its data stays."""
+    with explained(json):
+        stopped = embedded.stop(folder)
+        if json:
+            print_json({"stopped": stopped})
+        else:
+            out.print("stopped" if stopped else f"none is running under {folder}")
+
+
+@db.command()
+def url(folder: Folder = DEFAULT_FOLDER, json: Json = False) -> None:
+    """Print the running embedded Postgres's address, e.g. for psql "$(penstock db url)"."""
+    with explained(json):
+        address = embedded.running_url(folder)
+        if address is None:
+            raise PenstockError(f"none is running under {folder}; start one with `penstock db start`")
+        if json:
+            print_json({"url": address})
+        else:
+            typer.echo(address)

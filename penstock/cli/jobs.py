@@ -1,0 +1,168 @@
+"""`penstock jobs`: look through jobs and change their course."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from penstock.app import Penstock
+from penstock.cli.database import on_database
+from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
+from penstock.cli.output import ask, err, out, print_json, print_table
+from penstock.errors import InvalidInput, UnknownJob
+from penstock.job import Job, JobState
+from penstock.jobs import Filter
+
+jobs = typer.Typer(help="Look through jobs, live and finished, and change their course.", no_args_is_help=True)
+
+Ids = Annotated[
+    list[UUID] | None, typer.Argument(help="Ids of jobs; leave out to choose by filter.", show_default=False)
+]
+
+
+def _filter(
+    queue: list[str] | None,
+    kind: list[str] | None,
+    state: list[JobState] | None = None,
+    owner: list[str] | None = None,
+    org: list[str] | None = None,
+) -> Filter:
+    given: dict[str, Any] = {"queue": queue, "kind": kind, "state": state, "owner": owner, "org": org}
+    return {name: value for name, value in given.items() if value}  # type: ignore[return-value]
+
+
+@jobs.command("list")
+@on_database
+def list_(
+    app: Penstock,
+    json: bool,
+    queue: QueueFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    owner: OwnerFilter = None,
+    org: OrgFilter = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 20,
+    before: Annotated[UUID | None, typer.Option(help="The next page: the id it begins before.")] = None,
+) -> None:
+    """List jobs, newest first."""
+    page = app.jobs.list(before=before, limit=limit, **_filter(queue, kind, state, owner, org))
+    if json:
+        print_json({"jobs": page.jobs, "next": page.next})
+        return
+    print_table(
+        ["id", "kind", "queue", "state", "attempt", "%", "created", "error"],
+        [
+            [
+                job.id, job.kind, job.queue, job.state, f"{job.attempt}/{job.max_attempts}", f"{job.percent:.0f}",
+                f"{job.created_at:%Y-%m-%d %H:%M:%S}", (job.last_error or "")[:60],
+            ]
+            for job in page.jobs
+        ],
+        empty="no jobs",
+    )  # fmt: skip
+    if page.next:
+        err.print(f"more: --before {page.next}", style="dim")
+
+
+@jobs.command()
+@on_database
+def show(
+    app: Penstock,
+    json: bool,
+    id: Annotated[UUID, typer.Argument(help="The job's id.")],
+) -> None:
+    """Show everything on record about a job."""
+    job = app.jobs.get(id)
+    if job is None:
+        raise UnknownJob(f"there is no job {id}")
+    if json:
+        print_json(job)
+    else:
+        _print_job(job)
+
+
+def _print_job(job: Job) -> None:
+    for name in Job.__slots__:
+        value = getattr(job, name)
+        if name != "errors" and value not in (None, {}, [], False):
+            out.print(f"[bold]{name:>16}[/]  ", end="", markup=True)
+            out.print(str(value), markup=False, soft_wrap=True)
+    for error in job.errors:
+        out.print(f"[bold red]{'error':>16}[/]  ", end="", markup=True)
+        out.print(f"attempt {error.get('attempt', '-')} at {error.get('at')}: {error.get('error')}", markup=False)
+
+
+@jobs.command()
+@on_database
+def retry(
+    app: Penstock,
+    json: bool,
+    ids: Ids = None,
+    queue: QueueFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    to_queue: Annotated[str | None, typer.Option(help="Move them to this queue.")] = None,
+    yes: Yes = False,
+) -> None:
+    """Bring failed jobs back to life, by id or by filter. A member of an ended flow brings the whole flow back."""
+    if ids:
+        alive = app.jobs.retry(*ids, queue=to_queue)
+    else:
+        ask("Retry every failed job that fits?", yes=yes or json)
+        with err.status("retrying…"):
+            alive = app.jobs.retry_where(to_queue=to_queue, **_filter(queue, kind, state))
+    if json:
+        print_json({"retried": alive})
+    else:
+        out.print(f"{len(alive)} jobs are alive again")
+
+
+@jobs.command()
+@on_database
+def cancel(
+    app: Penstock,
+    json: bool,
+    ids: Ids = None,
+    queue: QueueFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    yes: Yes = False,
+) -> None:
+    """Cancel jobs by id or by filter. Running ones are asked to stop."""
+    chosen = list(ids or ())
+    if not chosen:
+        if not (queue or kind or state):
+            raise InvalidInput("ids", "name jobs, or choose them by --queue, --kind or --state")
+        states = state or [each for each in JobState if not each.final]
+        with err.status("looking…"):
+            chosen = [job.id for job in app.jobs.each(**_filter(queue, kind, states))]
+        ask(f"Cancel {len(chosen)} jobs?", yes=yes or json)
+    cancelled = app.jobs.cancel(*chosen)
+    if json:
+        print_json({"cancelled": cancelled})
+    else:
+        out.print(f"{len(cancelled)} jobs cancelled")
+
+
+@jobs.command()
+@on_database
+def purge(
+    app: Penstock,
+    json: bool,
+    ids: Ids = None,
+    queue: QueueFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    yes: Yes = False,
+) -> None:
+    """Delete finished jobs from history: the failed ones that fit, unless --state says otherwise. Cannot be undone."""
+    chosen = _filter(queue, kind, state)
+    if ids:
+        chosen = {"ids": ids, "state": state or [each for each in JobState if each.final]}
+    ask("Delete them for good?", yes=yes)
+    with err.status("purging…"):
+        purged = app.jobs.purge_where(**chosen)
+    if json:
+        print_json({"purged": purged})
+    else:
+        out.print(f"{purged} jobs purged")

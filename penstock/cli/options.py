@@ -1,0 +1,30 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.job import JobState
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--database-url", "-d", envvar="DATABASE_URL", show_envvar=True,
+        help="The database. Without it: the embedded Postgres under --folder.",
+    ),
+]  # fmt: skip
+Folder = Annotated[
+    Path, typer.Option(envvar="PENSTOCK_FOLDER", show_envvar=True, help="Where the embedded Postgres keeps its data.")
+]
+Schema = Annotated[str, typer.Option(envvar="PENSTOCK_SCHEMA", show_envvar=True, help="The schema of the engine.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+QueueFilter = Annotated[list[str] | None, typer.Option("--queue", "-q", help="Only of this queue; repeat for several.")]
+KindFilter = Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only of this kind; repeat for several.")]
+StateFilter = Annotated[list[JobState] | None, typer.Option("--state", "-s", help="Only in this state; may repeat.")]
+OwnerFilter = Annotated[list[str] | None, typer.Option("--owner", help="Only of this owner; repeat for several.")]
+OrgFilter = Annotated[list[str] | None, typer.Option("--org", help="Only of this organisation; repeat for several.")]
+
+DEFAULT_FOLDER = Path(".penstock")

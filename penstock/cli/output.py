@@ -1,0 +1,61 @@
+"""How commands speak: tables and sentences for people, JSON for scripts, errors on stderr with an exit code."""
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import psycopg
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from penstock.embedded.errors import EmbeddedError
+from penstock.errors import PenstockError
+
+out = Console()
+err = Console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode() + "\n")
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return str(value)
+
+
+def print_table(columns: list[str], rows: list[list[Any]], *, empty: str) -> None:
+    if not rows:
+        out.print(empty)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column == "id")
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    out.print(table)
+
+
+def ask(question: str, *, yes: bool) -> None:
+    """Stops the command unless somebody agrees."""
+    if not yes and not typer.confirm(question):
+        raise typer.Exit(1)
+
+
+@contextmanager
+def explained(json: bool) -> Iterator[None]:
+    """Turns what can go wrong into one line (or one JSON object) on stderr and exit code 1."""
+    try:
+        yield
+    except (PenstockError, EmbeddedError, psycopg.OperationalError) as error:
+        message = " ".join(str(error).split())
+        if json:
+            sys.stderr.write(msgspec.json.encode({"error": message, "type": type(error).__name__}).decode() + "\n")
+        else:
+            err.print(f"[bold red]error:[/] {message}", highlight=False, markup=True, soft_wrap=True)
+        raise typer.Exit(1) from None

@@ -1,0 +1,99 @@
+"""`penstock queues`: how much is in them, and what they are told."""
+
+from typing import Annotated, Any
+
+import typer
+
+from penstock.app import Penstock
+from penstock.backoff import Backoff
+from penstock.cli.database import on_database
+from penstock.cli.output import out, print_json, print_table
+from penstock.errors import InvalidInput
+from penstock.payload import loads
+
+queues = typer.Typer(help="Queues: how much is in them, and their settings.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The queue's name.")]
+
+
+@queues.command("list")
+@on_database
+def list_(app: Penstock, json: bool) -> None:
+    """List queues with their jobs by state."""
+    listed = app.queues.list()
+    if json:
+        print_json({"queues": listed})
+        return
+    print_table(
+        ["queue", "ready", "running", "scheduled", "blocked", "oldest", "settings"],
+        [
+            [
+                queue.name, queue.ready, queue.running, queue.scheduled, queue.blocked,
+                None if queue.oldest_ready_s is None else f"{queue.oldest_ready_s:.1f} s",
+                " ".join((["PAUSED"] if queue.paused else []) + [f"{k}={v}" for k, v in queue.settings.items()]),
+            ]
+            for queue in listed
+        ],
+        empty="no queues yet: a queue exists as soon as a job names it",
+    )  # fmt: skip
+
+
+@queues.command()
+@on_database
+def pause(app: Penstock, json: bool, name: Name) -> None:
+    """Let no job of a queue start until `resume`. Running ones go on."""
+    _change(app, json, name, {"paused": True})
+
+
+@queues.command()
+@on_database
+def resume(app: Penstock, json: bool, name: Name) -> None:
+    """Let a paused queue's jobs start again."""
+    _change(app, json, name, {"paused": False})
+
+
+@queues.command(name="set")
+@on_database
+def set_(
+    app: Penstock,
+    json: bool,
+    name: Name,
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SETTING=VALUE...",
+            help="max_running=3 · max_running_per_key=1 · rate=100 rate_period=60 (seconds) · rate_per_key=10 · "
+            "fair_by=owner|org|limit_key · lease_length=60 · keep=all|failed · "
+            'backoff=\'{"base": 60, "cap": 3600}\' · an empty value or `none` takes a setting away',
+        ),
+    ],
+) -> None:
+    """Change a queue's settings, e.g. penstock queues set exports max_running=3 rate=100 rate_period=60."""
+    _change(app, json, name, dict(_read(setting) for setting in settings))
+
+
+def _read(setting: str) -> tuple[str, Any]:
+    name, equals, value = setting.partition("=")
+    if not equals:
+        raise InvalidInput(name, "write it as setting=value")
+    if value in ("", "none", "null"):
+        return name, None
+    if name == "backoff":
+        try:
+            return name, Backoff(**loads(value))
+        except (ValueError, TypeError) as error:
+            raise InvalidInput("backoff", f'must be JSON such as {{"base": 60, "cap": 3600}}: {error}') from None
+    try:
+        return name, loads(value)
+    except ValueError:
+        return name, value
+
+
+def _change(app: Penstock, json: bool, name: str, changes: dict[str, Any]) -> None:
+    app.queues.set(name, **changes)
+    [queue] = [each for each in app.queues.list() if each.name == name]
+    if json:
+        print_json(queue)
+    else:
+        told = " ".join(f"{key}={value}" for key, value in queue.settings.items())
+        out.print(f"{name}: {'paused' if queue.paused else 'active'} {told}".rstrip(), highlight=False)

@@ -1,0 +1,111 @@
+"""The data of a server: made once, whole or not at all, and checked before each use."""
+
+import os
+import shutil
+from pathlib import Path
+
+from penstock.embedded.binaries import Version, shipped_binaries
+from penstock.embedded.children import Children, Place
+from penstock.embedded.errors import EmbeddedError
+from penstock.embedded.folders import make_owned
+from penstock.embedded.home import Home, new_password, write_private
+
+NEW = "initdb-"
+
+
+def prepare_cluster(home: Home, children: Children) -> None:
+    """Make the data folder, or make sure that these programs and the password fit the one that is there."""
+    for unfinished in home.server.glob(f"{NEW}*"):
+        shutil.rmtree(unfinished)
+    if home.data.exists():
+        _refuse_another_version(home, children)
+        if not home.password.exists():
+            _change_password(home, children)
+    else:
+        _create(home, children)
+
+
+def _create(home: Home, children: Children) -> None:
+    if not home.password.exists():
+        write_private(home.password, new_password())
+    password = home.read_password()
+    draft = home.server / f"{NEW}{os.getpid()}"
+    make_owned(draft, children.account)
+    data = draft / "data"
+    make_owned(data, children.account)
+    try:
+        _give(draft / "password", password, children)
+        with children.within(data) as place:
+            # Synced once, at the end, before the rename that makes it the data of this server.
+            children.run(
+                *("initdb", "--pgdata", place.path, "--no-sync", "--no-instructions"),
+                *(
+                    "--username",
+                    "penstock",
+                    "--pwfile",
+                    f"{place.path}/../password",
+                    "--auth",
+                    "scram-sha-256",
+                ),
+                *("--encoding", "UTF8", "--locale", "C"),
+                place=place,
+            )
+            _tell(children, place, "create database penstock", "-F")
+            children.run("initdb", "--pgdata", place.path, "--sync-only", place=place)
+        data.rename(home.data)
+        _sync(home.server)
+    finally:
+        shutil.rmtree(draft)
+
+
+def _tell(children: Children, data: Place, statement: str, *options: str) -> None:
+    """Run one statement in single-user mode, which needs neither a socket nor a password."""
+    children.run(
+        *("postgres", "--single", "-D", data.path, "-c", "exit_on_error=on", *options, "template1"),
+        place=data,
+        stdin=f"{statement}\n",
+    )
+
+
+def _give(path: Path, text: str, children: Children) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+        children.account.own(file.fileno())
+
+
+def _change_password(home: Home, children: Children) -> None:
+    """The password file is gone but the data is not: whoever may write this folder may choose another."""
+    password = new_password()
+    with children.within(home.data) as data:
+        _tell(children, data, f"alter role penstock password '{password}'")
+    write_private(home.password, password)
+
+
+def _refuse_another_version(home: Home, children: Children) -> None:
+    made_by = (home.data / "PG_VERSION").read_text().strip()
+    ours = Version.of(children.binaries)
+    if made_by == str(ours.major):
+        return
+    raise EmbeddedError(
+        f"the data in {home.data} was made by PostgreSQL {made_by}, and PostgreSQL {ours.text} "
+        f"(in {children.binaries}) cannot read it.\n"
+        f"- To use it as it is, set PENSTOCK_PG_BIN to {_where_is(made_by)}.\n"
+        f"- To move it to {ours.major}, do that, dump it with pg_dump, and restore it into another folder.\n"
+        "- To begin without it, name another folder."
+    )
+
+
+def _where_is(major: str) -> str:
+    for folder in shipped_binaries():
+        if str(Version.of(folder).major) == major:
+            return str(folder)
+    return f"the bin folder of a PostgreSQL {major}"
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,103 @@
+"""The folder a user names, and where everything in it lives."""
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.embedded.errors import EmbeddedError
+
+
+@dataclass(frozen=True)
+class Home:
+    folder: Path
+
+    @classmethod
+    def at(cls, folder: str | Path) -> "Home":
+        return cls(Path(folder).resolve())
+
+    @property
+    def start_lock(self) -> Path:
+        return self.folder / "start.lock"
+
+    @property
+    def users_lock(self) -> Path:
+        return self.folder / "users.lock"
+
+    @property
+    def keeper_lock(self) -> Path:
+        return self.folder / "keeper.lock"
+
+    @property
+    def server_lock(self) -> Path:
+        return self.folder / "server.lock"
+
+    @property
+    def running(self) -> Path:
+        """Describes the running server; to be believed only while the keeper's lock is held."""
+        return self.folder / "running.json"
+
+    @property
+    def stay(self) -> Path:
+        """Its presence tells the keeper not to stop when the last user has left."""
+        return self.folder / "stay"
+
+    @property
+    def password(self) -> Path:
+        return self.folder / "password"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "postgres.log"
+
+    @property
+    def server(self) -> Path:
+        """The one folder that belongs to the account the server runs as."""
+        return self.folder / "server"
+
+    @property
+    def data(self) -> Path:
+        return self.server / "data"
+
+    @property
+    def run(self) -> Path:
+        """Holds the socket."""
+        return self.server / "run"
+
+    def create(self) -> None:
+        """Make the folder unless it is there, closed to others and ignored by git."""
+        # As root the server's account has to pass through, but need not look around.
+        mode = 0o711 if os.geteuid() == 0 else 0o700
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode)
+            (self.folder / ".gitignore").write_text("*\n")
+        except FileExistsError:
+            pass
+        except OSError as problem:
+            raise EmbeddedError(
+                f"cannot make the folder {self.folder}: {problem.strerror}; name a folder you may write to"
+            ) from problem
+        if not self.folder.is_dir() or not os.access(self.folder, os.W_OK | os.X_OK):
+            raise EmbeddedError(f"{self.folder} is not a folder you may write to; name another one")
+
+    def read_password(self) -> str:
+        return self.password.read_text().strip()
+
+
+def new_password() -> str:
+    return secrets.token_urlsafe(24)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only we may read, all of it or nothing."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

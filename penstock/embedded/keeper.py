@@ -1,0 +1,85 @@
+"""The keeper: a small process that owns one server, and ends with it when nobody uses it any more.
+
+Run by `launching.py` as `python -m penstock.embedded.keeper`, apart from the starter's terminal and pipes.
+It tells the starter how it went by one message on a pipe, and everybody else by `running.json`.
+"""
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from penstock.embedded import locks
+from penstock.embedded.account import server_account
+from penstock.embedded.children import Children
+from penstock.embedded.cluster import prepare_cluster
+from penstock.embedded.earlier_server import after_an_earlier_server, clear_traces
+from penstock.embedded.errors import EmbeddedError
+from penstock.embedded.folders import make_server_folder, socket_folder
+from penstock.embedded.home import Home
+from penstock.embedded.postmaster import start_postmaster, stop_postmaster
+from penstock.embedded.running import READY, Request, RunningServer
+from penstock.embedded.server_log import trim
+from penstock.embedded.watch import NotWanted, Watch
+from penstock.embedded.within_reach import within_reach
+
+
+def keep(home: Home, binaries: Path, request: Request, *, shipped: bool, report: int) -> None:
+    """Start a server, and stay until it has ended or is not wanted."""
+    watch = Watch(home)
+    home.stay.unlink(missing_ok=True)
+    account = server_account(home.server)
+    make_server_folder(home, account)
+    reachable = within_reach(binaries, account, shipped=shipped)
+    trim(home.log)
+    with after_an_earlier_server(home, watch) as server_lock, socket_folder(home, account) as sockets:
+        children = Children(home, reachable, account, watch, server_lock, log=sys.stderr.fileno())
+        clear_traces(home, sockets)
+        prepare_cluster(home, children)
+        server, port = start_postmaster(children, request, sockets)
+        try:
+            running = RunningServer(os.getpid(), server.pid, str(sockets), port, request.tcp, request.settings)
+            running.write(home)
+            tell(report, READY)
+            watch.serve(server, chore=lambda: trim(home.log))
+        finally:
+            home.running.unlink(missing_ok=True)
+            home.stay.unlink(missing_ok=True)
+            stop_postmaster(server, children)
+
+
+def tell(report: int, message: str) -> None:
+    """Send the starter its one message. It may have gone, which the users' lock tells better."""
+    with suppress(BrokenPipeError), os.fdopen(report, "wb") as pipe:
+        pipe.write(message.encode(errors="replace"))
+
+
+def detach() -> None:
+    """Become a child of init: the starter may live on for long and would have to bury us."""
+    if os.fork():
+        os._exit(0)
+    os.chdir("/")
+    os.umask(0o077)
+
+
+def main(folder: str, binaries: str, shipped: str, request: str, report: str, keeper_lock: str) -> None:
+    detach()
+    try:
+        keep(
+            Home(Path(folder)),
+            Path(binaries),
+            Request.from_json(request),
+            shipped=shipped == "shipped",
+            report=int(report),
+        )
+    except NotWanted:
+        pass
+    except EmbeddedError as problem:
+        tell(int(report), str(problem))
+    finally:
+        # Not left to the kernel: a fork of the starter, made while it started us, shares this lock.
+        locks.release(int(keeper_lock))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,79 @@
+"""Waiting for a job to end: woken by a NOTIFY about the job, with a slow poll beneath in case none can arrive."""
+
+import time
+from collections.abc import Iterator
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+
+from penstock.engine import calls
+from penstock.engine.call import Script
+from penstock.engine.postgres import PostgresEngine
+from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_script
+from penstock.job import Job
+from penstock.sql import render
+
+_FIRST_LOOK_AGAIN = 0.05
+_LAST_LOOK_AGAIN = 2.0
+
+
+def _look(id: UUID) -> Script[Job | None]:
+    """The job, watched unless it has ended."""
+    yield calls.watch(id)
+    job: Job | None = yield calls.get_job(id)
+    return job
+
+
+def _pauses(timeout: float | None, id: UUID) -> Iterator[float]:
+    """How long to listen before each next look, until time is up."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    pause = _FIRST_LOOK_AGAIN
+    while True:
+        left = pause if deadline is None else deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"job {id} has not ended within {timeout} s")
+        yield min(pause, left)
+        pause = min(pause * 2, _LAST_LOOK_AGAIN)
+
+
+def _listen(schema: str) -> sql.Composed:
+    return sql.SQL("listen {}").format(sql.Identifier(render("penstock.job", schema)))
+
+
+def _ended(job: Job | None) -> bool:
+    return job is None or job.state.final
+
+
+def wait_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) -> Job | None:
+    """The job once it has ended; None when there is no such job."""
+    job = engine.run(calls.get_job(id))
+    if _ended(job):
+        return job
+    # a connection of its own: notices arrive whenever they like
+    with psycopg.connect(engine.pools.url(), autocommit=True) as connection:
+        connection.execute(_listen(engine.schema))
+        for pause in _pauses(timeout, id):
+            job = run_script(Psycopg(connection, engine.schema), _look(id), engine.schema)
+            if _ended(job):
+                break
+            for notice in connection.notifies(timeout=pause):
+                if str(id) in notice.payload:
+                    break
+    return job
+
+
+async def await_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
+    job = await engine.arun(calls.get_job(id))
+    if _ended(job):
+        return job
+    async with await psycopg.AsyncConnection.connect(engine.pools.url(), autocommit=True) as connection:
+        await connection.execute(_listen(engine.schema))
+        for pause in _pauses(timeout, id):
+            job = await arun_script(AsyncPsycopg(connection, engine.schema), _look(id), engine.schema)
+            if _ended(job):
+                break
+            async for notice in connection.notifies(timeout=pause):
+                if str(id) in notice.payload:
+                    break
+    return job

@@ -1,0 +1,126 @@
+"""Looking through jobs, live and finished, and changing the course of one or many."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+from uuid import UUID
+
+from penstock.engine import PostgresEngine, calls
+from penstock.errors import InvalidInput
+from penstock.job import Job, JobState
+
+
+class Filter(TypedDict, total=False):
+    """Which jobs: every condition given must hold; a list means any of its values."""
+
+    queue: str | Sequence[str]
+    kind: str | Sequence[str]
+    state: JobState | str | Sequence[JobState | str]
+    owner: str | Sequence[str]
+    org: str | Sequence[str]
+    parent: UUID | Sequence[UUID]
+    unique_key: str | Sequence[str]
+    ids: Sequence[UUID]
+    args: dict[str, Any]
+    created_after: datetime
+    created_before: datetime
+
+
+Ids = list[UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Jobs, newest first, and where the next page begins: pass `next` as `before`. None on the last page."""
+
+    jobs: list[Job]
+    next: UUID | None
+
+
+class Jobs:
+    """`app.jobs`: every method has an async twin whose name begins with a."""
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self._engine = engine
+
+    def get(self, id: UUID) -> Job | None:
+        return self._engine.run(calls.get_job(id))
+
+    async def aget(self, id: UUID) -> Job | None:
+        return await self._engine.arun(calls.get_job(id))
+
+    def list(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> Page:
+        """One page of jobs, newest first. Pages neither repeat nor skip a job while others come in."""
+        return _page(self._engine.run(calls.list_jobs(_checked(filter), before, _limit(limit) + 1)), limit)
+
+    async def alist(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> Page:
+        return _page(await self._engine.arun(calls.list_jobs(_checked(filter), before, _limit(limit) + 1)), limit)
+
+    def each(self, **filter: Unpack[Filter]) -> Iterator[Job]:
+        """Every job that fits, newest first, a page at a time."""
+        before = None
+        while True:
+            page = self.list(before=before, limit=500, **filter)
+            yield from page.jobs
+            if (before := page.next) is None:
+                return
+
+    async def aeach(self, **filter: Unpack[Filter]) -> AsyncIterator[Job]:
+        before = None
+        while True:
+            page = await self.alist(before=before, limit=500, **filter)
+            for job in page.jobs:
+                yield job
+            if (before := page.next) is None:
+                return
+
+    def cancel(self, *ids: UUID, reason: str = "cancelled") -> Ids:
+        """Cancels jobs and whole flows; the ids that were still unfinished."""
+        return self._engine.run(calls.cancel(ids, reason))
+
+    async def acancel(self, *ids: UUID, reason: str = "cancelled") -> Ids:
+        return await self._engine.arun(calls.cancel(ids, reason))
+
+    def retry(self, *ids: UUID, queue: str | None = None) -> Ids:
+        """Brings failed or cancelled jobs back, in another queue if named; the ids that are alive again."""
+        return self._engine.run(calls.retry(ids, queue))
+
+    async def aretry(self, *ids: UUID, queue: str | None = None) -> Ids:
+        return await self._engine.arun(calls.retry(ids, queue))
+
+    def retry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
+        """Retries by filter: those that failed, unless it names another state."""
+        return self._engine.run(calls.retry_where(_checked(filter), to_queue))
+
+    async def aretry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
+        return await self._engine.arun(calls.retry_where(_checked(filter), to_queue))
+
+    def purge_where(self, **filter: Unpack[Filter]) -> int:
+        """Deletes finished jobs from history by filter: those that failed, unless it names another state."""
+        return self._engine.run(calls.purge_where(_checked(filter)))
+
+    async def apurge_where(self, **filter: Unpack[Filter]) -> int:
+        return await self._engine.arun(calls.purge_where(_checked(filter)))
+
+
+def _checked(filter: Filter) -> dict[str, Any]:
+    for name in ("created_after", "created_before"):
+        moment = filter.get(name)
+        if isinstance(moment, datetime) and moment.tzinfo is None:
+            raise InvalidInput(name, "needs a time zone")
+    states = filter.get("state", ())
+    for state in (states,) if isinstance(states, str) else states:
+        if state not in list(JobState):
+            raise InvalidInput("state", f"{state!r} is none of {', '.join(JobState)}")
+    return {name: value for name, value in filter.items() if value is not None}
+
+
+def _limit(limit: int) -> int:
+    if not 1 <= limit <= 1000:
+        raise InvalidInput("limit", f"must be between 1 and 1000, not {limit}")
+    return limit
+
+
+def _page(jobs: list[Job], limit: int) -> Page:
+    return Page(jobs[:limit], jobs[limit - 1].id if len(jobs) > limit else None)

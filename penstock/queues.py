@@ -1,0 +1,83 @@
+"""Queues: their settings, and how much is in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, Unpack
+
+from penstock.backoff import Backoff
+from penstock.engine import PostgresEngine, calls
+from penstock.engine.call import Row
+from penstock.payload import loads
+
+
+class Settings(TypedDict, total=False):
+    """What a queue can be told. None takes a setting away; times are in seconds."""
+
+    paused: bool
+    max_running: int | None
+    max_running_per_key: int | None
+    rate: int | None
+    rate_per_key: int | None
+    rate_period: float
+    fair_by: Literal["owner", "org", "limit_key"] | None
+    backoff: Backoff | None
+    lease_length: float | None
+    keep: Literal["all", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue as it is now. `settings` holds what was set; a queue that was never set up has none."""
+
+    name: str
+    paused: bool
+    settings: dict[str, Any]
+    blocked: int
+    scheduled: int
+    ready: int
+    running: int
+    oldest_ready_s: float | None
+
+
+Listed = list[Queue]
+
+
+class Queues:
+    """`app.queues`: a queue exists as soon as a job names it; settings are optional."""
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self._engine = engine
+
+    def list(self) -> Listed:
+        return _read(self._engine.run(calls.queue_stats()))
+
+    async def alist(self) -> Listed:
+        return _read(await self._engine.arun(calls.queue_stats()))
+
+    def set(self, name: str, **settings: Unpack[Settings]) -> None:
+        """Changes settings: app.queues.set("exports", max_running=3, rate=100, rate_period=60)."""
+        self._engine.run(calls.set_queue(name, _as_json(settings)))
+
+    async def aset(self, name: str, **settings: Unpack[Settings]) -> None:
+        await self._engine.arun(calls.set_queue(name, _as_json(settings)))
+
+    def pause(self, name: str) -> None:
+        """No job of the queue starts until `resume`; those that run go on."""
+        self.set(name, paused=True)
+
+    async def apause(self, name: str) -> None:
+        await self.aset(name, paused=True)
+
+    def resume(self, name: str) -> None:
+        self.set(name, paused=False)
+
+    async def aresume(self, name: str) -> None:
+        await self.aset(name, paused=False)
+
+
+def _as_json(settings: Settings) -> dict[str, Any]:
+    return {name: value.to_json() if isinstance(value, Backoff) else value for name, value in settings.items()}
+
+
+def _read(rows: Sequence[Row]) -> Listed:
+    return [Queue(name, paused, loads(settings), *numbers) for name, paused, settings, *numbers in rows]
