@@ -117,24 +117,24 @@ class Penstock:
     def enqueue(self, work: NewJob | Flow, *, connection: object = None) -> JobHandle[Any]:
         """Enqueues a prepared job, or a flow; the handle of a flow is that of its last step."""
         [first, *_] = self.engine.enqueue(self._known(work), connection)
-        return JobHandle(self, first.id, first.created)
+        return JobHandle(self.engine, first.id, first.created)
 
     async def aenqueue(self, work: NewJob | Flow, *, connection: object = None) -> JobHandle[Any]:
         [first, *_] = await self.engine.aenqueue(self._known(work), connection)
-        return JobHandle(self, first.id, first.created)
+        return JobHandle(self.engine, first.id, first.created)
 
     def enqueue_many(self, jobs: Iterable[NewJob], *, connection: object = None) -> JobHandles[Any]:
         """Enqueues prepared jobs of any kinds, all or none; by COPY where it can."""
         known = [job for each in jobs for job in self._known(each)]
-        return JobHandles(self, self.engine.enqueue(known, connection))
+        return JobHandles(self.engine, self.engine.enqueue(known, connection))
 
     async def aenqueue_many(self, jobs: Iterable[NewJob], *, connection: object = None) -> JobHandles[Any]:
         known = [job for each in jobs for job in self._known(each)]
-        return JobHandles(self, await self.engine.aenqueue(known, connection))
+        return JobHandles(self.engine, await self.engine.aenqueue(known, connection))
 
     def handle(self, id: UUID) -> JobHandle[Any]:
         """A handle on a job by its id."""
-        return JobHandle(self, id)
+        return JobHandle(self.engine, id)
 
     def _known(self, work: NewJob | Flow) -> list[NewJob]:
         jobs = work.jobs() if isinstance(work, Flow) else [work]
@@ -190,7 +190,8 @@ class JobDecorator:
     @overload
     def __call__(self, function: Callable[P, R], /) -> Handler[P, R]: ...
     def __call__(self, function: Callable[..., Any], /) -> Any:
-        handler: Handler[..., Any] = Handler(self._app, function, self._kind or function.__name__, Options())
-        handler = handler.using(**self._options)
+        handler: Handler[..., Any] = Handler(
+            self._app.engine, function, self._kind or function.__name__, Options(), self._app.max_payload
+        ).using(**self._options)
         self._app._register(handler)
         return handler

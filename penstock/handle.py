@@ -3,17 +3,14 @@
 import inspect
 import typing
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 from uuid import UUID
 
 import msgspec
 
-from penstock.engine import calls, waiting
+from penstock.engine import PostgresEngine, calls, waiting
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
-
-if TYPE_CHECKING:
-    from penstock.app import Penstock
 
 R = TypeVar("R")
 
@@ -21,14 +18,14 @@ R = TypeVar("R")
 class JobHandle(Generic[R]):
     """`created` is False when an existing job stands for this one, by its unique or idempotency key."""
 
-    __slots__ = ("_app", "_function", "created", "id")
+    __slots__ = ("_engine", "_function", "created", "id")
 
     def __init__(
-        self, app: "Penstock", id: UUID, created: bool = False, function: Callable[..., Any] | None = None
+        self, engine: PostgresEngine, id: UUID, created: bool = False, function: Callable[..., Any] | None = None
     ) -> None:
         self.id = id
         self.created = created
-        self._app = app
+        self._engine = engine
         self._function = function
 
     def __repr__(self) -> str:
@@ -36,34 +33,34 @@ class JobHandle(Generic[R]):
 
     def refresh(self) -> Job:
         """Everything on record about the job, as of now."""
-        return self._found(self._app.engine.run(calls.get_job(self.id)))
+        return self._found(self._engine.run(calls.get_job(self.id)))
 
     async def arefresh(self) -> Job:
-        return self._found(await self._app.engine.arun(calls.get_job(self.id)))
+        return self._found(await self._engine.arun(calls.get_job(self.id)))
 
     def result(self, timeout: float | None = None) -> R:
         """Waits for the job to end and returns what its handler returned.
 
         Raises JobFailed, JobCancelled, or TimeoutError after `timeout` seconds.
         """
-        return self._result_of(waiting.wait_until_final(self._app.engine, self.id, timeout))
+        return self._result_of(waiting.wait_until_final(self._engine, self.id, timeout))
 
     async def aresult(self, timeout: float | None = None) -> R:  # noqa: ASYNC109 - the twin of result()
-        return self._result_of(await waiting.await_until_final(self._app.engine, self.id, timeout))
+        return self._result_of(await waiting.await_until_final(self._engine, self.id, timeout))
 
     def cancel(self, reason: str = "cancelled") -> bool:
         """Cancels the job, or the whole flow; a running one is asked to stop. False when it had ended already."""
-        return bool(self._app.engine.run(calls.cancel([self.id], reason)))
+        return bool(self._engine.run(calls.cancel([self.id], reason)))
 
     async def acancel(self, reason: str = "cancelled") -> bool:
-        return bool(await self._app.engine.arun(calls.cancel([self.id], reason)))
+        return bool(await self._engine.arun(calls.cancel([self.id], reason)))
 
     def retry(self, *, queue: str | None = None) -> bool:
         """Brings a failed or cancelled job back with a fresh budget of attempts. False when it is neither."""
-        return bool(self._app.engine.run(calls.retry([self.id], queue)))
+        return bool(self._engine.run(calls.retry([self.id], queue)))
 
     async def aretry(self, *, queue: str | None = None) -> bool:
-        return bool(await self._app.engine.arun(calls.retry([self.id], queue)))
+        return bool(await self._engine.arun(calls.retry([self.id], queue)))
 
     def _found(self, job: Job | None) -> Job:
         if job is None:
@@ -83,9 +80,9 @@ class JobHandles(Sequence[JobHandle[R]]):
     """Handles on many enqueued jobs, in their order, made as they are looked at."""
 
     def __init__(
-        self, app: "Penstock", enqueued: Sequence[Enqueued], function: Callable[..., Any] | None = None
+        self, engine: PostgresEngine, enqueued: Sequence[Enqueued], function: Callable[..., Any] | None = None
     ) -> None:
-        self._app = app
+        self._engine = engine
         self._enqueued = enqueued
         self._function = function
 
@@ -98,9 +95,9 @@ class JobHandles(Sequence[JobHandle[R]]):
     def __getitem__(self, index: slice) -> "JobHandles[R]": ...
     def __getitem__(self, index: int | slice) -> "JobHandle[R] | JobHandles[R]":
         if isinstance(index, slice):
-            return JobHandles(self._app, self._enqueued[index], self._function)
+            return JobHandles(self._engine, self._enqueued[index], self._function)
         enqueued = self._enqueued[index]
-        return JobHandle(self._app, enqueued.id, enqueued.created, self._function)
+        return JobHandle(self._engine, enqueued.id, enqueued.created, self._function)
 
 
 def _return_type(function: Callable[..., Any] | None) -> Any:

@@ -4,20 +4,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 from penstock.arguments import Arguments
 from penstock.backoff import Backoff
 from penstock.dedupe import dedupe_key
-from penstock.engine.enqueueing import Bulk
+from penstock.engine import PostgresEngine
+from penstock.engine.enqueueing import Bulk, Work
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
 from penstock.job import NewJob, new_job_id
 from penstock.payload import loads
-
-if TYPE_CHECKING:
-    from penstock.app import Penstock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,14 +72,17 @@ class Choices(TypedDict, total=False):
 class Handler(Generic[P, R]):
     """Call it to run the function here and now; `enqueue` or `aenqueue` it to have a worker run it."""
 
-    def __init__(self, app: "Penstock", function: Callable[..., Any], kind: str, options: Options) -> None:
+    def __init__(
+        self, engine: PostgresEngine, function: Callable[..., Any], kind: str, options: Options, max_payload: int
+    ) -> None:
         self.kind = kind
         self.function = function
         self.options = options
         self.arguments = Arguments(function)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
-        self._app = app
+        self._engine = engine
+        self._max_payload = max_payload
         self._connection: object = None
         self._template: NewJob | None = None
 
@@ -111,31 +112,37 @@ class Handler(Generic[P, R]):
 
     def prepare(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """The job as a value, checked but not enqueued: for flows, batches and app.enqueue_many."""
-        encoded = self.arguments.encode(args, kwargs, self._app.max_payload)
+        encoded = self.arguments.encode(args, kwargs, self._max_payload)
         job = replace(self._as_template(), id=new_job_id(), args=encoded)
         return self._with_unique_key(job) if self.options.unique else job
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""
-        [enqueued] = self._app.engine.enqueue([self.prepare(*args, **kwargs)], self._connection)
-        return JobHandle(self._app, enqueued.id, enqueued.created, self.function)
+        [enqueued] = self._engine.enqueue(self._single(args, kwargs), self._connection)
+        return JobHandle(self._engine, enqueued.id, enqueued.created, self.function)
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
-        [enqueued] = await self._app.engine.aenqueue([self.prepare(*args, **kwargs)], self._connection)
-        return JobHandle(self._app, enqueued.id, enqueued.created, self.function)
+        [enqueued] = await self._engine.aenqueue(self._single(args, kwargs), self._connection)
+        return JobHandle(self._engine, enqueued.id, enqueued.created, self.function)
 
     def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> JobHandles[R]:
         """Enqueues a job for each mapping of arguments, all or none. By COPY: 10,000 take a fraction of a second."""
-        enqueued = self._app.engine.enqueue(self._bulk(calls), self._connection)
-        return JobHandles(self._app, enqueued, self.function)
+        enqueued = self._engine.enqueue(self._bulk(calls), self._connection)
+        return JobHandles(self._engine, enqueued, self.function)
 
     async def aenqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> JobHandles[R]:
-        enqueued = await self._app.engine.aenqueue(self._bulk(calls), self._connection)
-        return JobHandles(self._app, enqueued, self.function)
+        enqueued = await self._engine.aenqueue(self._bulk(calls), self._connection)
+        return JobHandles(self._engine, enqueued, self.function)
 
-    def _bulk(self, calls: Iterable[Mapping[str, Any]]) -> Bulk | list[NewJob]:
-        encode, limit = self.arguments.encode, self._app.max_payload
-        bulk = Bulk.of(self._as_template(), [encode((), kwargs, limit) for kwargs in calls])
+    def _single(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Work:
+        return self._work([self.arguments.encode(args, kwargs, self._max_payload)])
+
+    def _bulk(self, calls: Iterable[Mapping[str, Any]]) -> Work:
+        encode, limit = self.arguments.encode, self._max_payload
+        return self._work([encode((), kwargs, limit) for kwargs in calls])
+
+    def _work(self, encoded: list[bytes]) -> Work:
+        bulk = Bulk.of(self._as_template(), encoded)
         return [self._with_unique_key(job) for job in bulk.jobs()] if self.options.unique else bulk
 
     def _as_template(self) -> NewJob:

@@ -54,7 +54,7 @@ def list_(
         [
             [
                 job.id, job.kind, job.queue, job.state, f"{job.attempt}/{job.max_attempts}", f"{job.percent:.0f}",
-                f"{job.created_at:%Y-%m-%d %H:%M:%S}", (job.last_error or "")[:60],
+                f"{job.created_at.astimezone():%m-%d %H:%M:%S}", (job.last_error or "")[:60],
             ]
             for job in page.jobs
         ],

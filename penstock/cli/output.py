@@ -15,7 +15,8 @@ from rich.table import Table
 from penstock.embedded.errors import EmbeddedError
 from penstock.errors import PenstockError
 
-out = Console()
+# a pipe has no width: do not fold what a script or a pager will read
+out = Console(width=None if sys.stdout.isatty() else 200)
 err = Console(stderr=True)
 
 
@@ -35,7 +36,7 @@ def print_table(columns: list[str], rows: list[list[Any]], *, empty: str) -> Non
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column == "id")
+        table.add_column(column, no_wrap=column != columns[-1])
     for row in rows:
         table.add_row(*("" if cell is None else str(cell) for cell in row))
     out.print(table)

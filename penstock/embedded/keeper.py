@@ -1,6 +1,6 @@
 """The keeper: a small process that owns one server, and ends with it when nobody uses it any more.
 
-Run by `launching.py` as `python -m penstock.embedded.keeper`, apart from the starter's terminal and pipes.
+Run by `launching.py` through `run_keeper.py`, apart from the starter's terminal and pipes.
 It tells the starter how it went by one message on a pipe, and everybody else by `running.json`.
 """
 
@@ -79,7 +79,3 @@ def main(folder: str, binaries: str, shipped: str, request: str, report: str, ke
     finally:
         # Not left to the kernel: a fork of the starter, made while it started us, shares this lock.
         locks.release(int(keeper_lock))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

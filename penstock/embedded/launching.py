@@ -4,9 +4,8 @@ import os
 import select
 import subprocess
 import sys
-from pathlib import Path
 
-import penstock
+from penstock.embedded import run_keeper
 from penstock.embedded.binaries import find_binaries, shipped_binaries
 from penstock.embedded.errors import EmbeddedError
 from penstock.embedded.home import Home
@@ -32,14 +31,13 @@ def launch_keeper(home: Home, request: Request, keeper_lock: int) -> None:
         # Returns at once: the keeper forks and its parent ends.
         subprocess.run(  # noqa: S603 (ourselves)
             [
-                *(sys.executable, "-P", "-m", "penstock.embedded.keeper"),
+                *(sys.executable, "-P", run_keeper.__file__),
                 *(home.folder, binaries, shipped, request.to_json(), str(message_end), str(keeper_lock)),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=log,
             pass_fds=(message_end, keeper_lock),
-            env=_environment(),
             start_new_session=True,
         )
         os.close(message_end)
@@ -68,12 +66,3 @@ def _read_message(pipe: int) -> str | None:
             return message.decode()
         message += part
     return None
-
-
-def _environment() -> dict[str, str]:
-    """Ours, and a way to find this package when it is not installed but on the path of the starter."""
-    root = Path(penstock.__file__).parents[1]
-    if root.name in ("site-packages", "dist-packages"):
-        return dict(os.environ)
-    found = [str(root), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, found))}

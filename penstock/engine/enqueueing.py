@@ -75,6 +75,9 @@ def enqueue(work: Work, *, copy: bool = True) -> Script[Sequence[Enqueued]]:
         if copy and len(work.args) >= COPY_FROM and work.template.plain:
             yield from _copy(work.template, work.ids, work.args)
             return AllCreated(work.ids)
+        if len(work.args) == 1 and work.template.plain:
+            yield calls.enqueue_plain(work.template, work.ids[0], work.args[0])
+            return AllCreated(work.ids)
         work = work.jobs()
     jobs = work
     _refuse_duplicates(jobs)

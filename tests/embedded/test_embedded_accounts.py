@@ -18,6 +18,7 @@ from penstock.embedded.within_reach import COPIES
 
 from .users import User, ask, nothing_runs, running, tell, wait_until
 
+ROOT = Path(penstock.__file__).parents[1]
 PACKAGES = Path(sysconfig.get_path("platlib"))
 COPY = "from penstock.embedded.within_reach import *; copy_once(*map(Path, sys.argv[1:]))"
 
@@ -62,7 +63,7 @@ def test_as_root_programs_out_of_reach_are_copied_once(folder: Path, tmp_path: P
         (closed / name).symlink_to(PACKAGES / name)
     copies = set(COPIES.glob("*"))
     try:
-        with User(folder, env={"PYTHONPATH": str(closed)}) as user:
+        with User(folder, env={"PYTHONPATH": f"{closed}{os.pathsep}{ROOT}"}) as user:
             user.url()
             program = Path(f"/proc/{running(folder).postmaster}/exe").readlink()
             assert program.is_relative_to(COPIES)
@@ -113,10 +114,9 @@ def python_for(user: pwd.struct_passwd) -> str:
         if candidate is None:
             continue
         probe = [candidate, "-c", "import sys; sys.path[:0] = sys.argv[1:]; import penstock.embedded"]
-        root = str(Path(penstock.__file__).parents[1])
         try:
             tried = subprocess.run(
-                [*probe, root],
+                [*probe, ROOT, PACKAGES],
                 user=user.pw_uid,
                 group=user.pw_gid,
                 extra_groups=[],
@@ -137,9 +137,10 @@ def test_an_ordinary_user_runs_the_server_as_themselves(fresh: Path) -> None:
     own = fresh.parent / "own"
     own.mkdir(0o700)
     os.chown(own, user.pw_uid, user.pw_gid)
-    path = os.pathsep.join([str(Path(penstock.__file__).parents[1]), str(PACKAGES)])
     home = Home.at(own / "pg")
-    with User(home.folder, python=python, uid=user.pw_uid, env={"PYTHONPATH": path}) as ordinary:
+    with User(
+        home.folder, python=python, uid=user.pw_uid, env={"PYTHONPATH": f"{ROOT}{os.pathsep}{PACKAGES}"}
+    ) as ordinary:
         url = ordinary.url()
         assert owner_of(running(home.folder).keeper) == "nobody"
         assert owner_of(running(home.folder).postmaster) == "nobody"
@@ -158,6 +159,5 @@ def test_an_ordinary_user_runs_the_server_as_themselves(fresh: Path) -> None:
 def test_an_ordinary_user_is_told_whose_folder_it_is(folder: Path) -> None:
     user = pwd.getpwnam("nobody")
     python = python_for(user)
-    path = os.pathsep.join([str(Path(penstock.__file__).parents[1]), str(PACKAGES)])
-    with User(folder, python=python, uid=user.pw_uid, env={"PYTHONPATH": path}) as other:
+    with User(folder, python=python, uid=user.pw_uid, env={"PYTHONPATH": f"{ROOT}{os.pathsep}{PACKAGES}"}) as other:
         assert "not a folder you may write to" in other.error()

@@ -54,6 +54,22 @@ def test_the_next_start_recovers_from_a_kill(own_folder: Path, kill: Callable[[P
         user.kill()
 
 
+def test_a_server_without_its_keeper_has_ended_before_another_starts(own_folder: Path) -> None:
+    with User(own_folder) as user:
+        user.url()
+        old = running(own_folder)
+        os.kill(old.postmaster, signal.SIGSTOP)
+        kill_keeper(own_folder)
+        wait_until(lambda: locks.is_free(Home.at(own_folder).keeper_lock))
+        with User(own_folder) as newcomer:
+            wait_until(lambda: keeper_of(own_folder))
+            with pytest.raises(subprocess.TimeoutExpired):
+                newcomer.process.wait(0.5)
+            os.kill(old.postmaster, signal.SIGCONT)
+            assert ask(newcomer.url(), "select 1") == 1
+            assert running(own_folder).postmaster != old.postmaster
+
+
 @pytest.fixture
 def starting(fresh: Path) -> User:
     """A user whose first start is in the middle of initdb."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from penstock.embedded import locks
+from penstock.embedded import locks, run_keeper
 from penstock.embedded.home import Home
 from penstock.embedded.running import RunningServer
 
@@ -129,7 +129,7 @@ def keeper_of(folder: Path) -> int | None:
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"penstock.embedded.keeper" in words and os.fsencode(folder.resolve()) in words:
+        if os.fsencode(run_keeper.__file__) in words and os.fsencode(folder.resolve()) in words:
             return int(process.name)
     return None
 

@@ -1,0 +1,42 @@
+# Everything sets itself up: a bare Debian 12 with Python and make is enough, as root or not.
+PYTHON ?= python3
+export PYTHON
+BIN := .venv/bin
+VERSIONS ?= 15 16 17 18
+
+.PHONY: help demo test lint types test-15 test-matrix bench-engine clean
+
+help:  ## show the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.venv/.ready: pyproject.toml constraints.txt scripts/setup
+	@scripts/setup
+
+demo: .venv/.ready  ## start a Postgres, run a few jobs and show them
+	@$(BIN)/python examples/demo.py
+
+test: lint types .venv/.ready  ## lint, types and tests, on the embedded Postgres and on 15
+	$(BIN)/pytest -n 2
+	@$(MAKE) --no-print-directory test-15
+
+test-15: .venv/.ready
+	PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions 15) $(BIN)/pytest -n 2 tests/engine tests/app
+
+test-matrix: .venv/.ready  ## the engine's tests on PostgreSQL 15 to 18
+	@set -e; for version in $(VERSIONS); do echo "PostgreSQL $$version"; \
+	  PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions $$version) \
+	    $(BIN)/pytest -n 2 tests/engine tests/sql tests/app; done
+
+lint: .venv/.ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
+
+types: .venv/.ready
+	$(BIN)/mypy
+
+bench-engine: .venv/.ready  ## the engine beside bare SQL; some minutes
+	$(BIN)/python -m bench.engine
+
+clean:  ## remove what was built, and the test servers' data
+	rm -rf .venv .cache .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
