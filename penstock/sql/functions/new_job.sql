@@ -65,6 +65,8 @@ begin
     raise exception 'args: must be a JSON object' using errcode = 'PS001';
   elsif pg_column_size(v_row.args) > 1048576 then
     raise exception 'args: over 1 MiB; put the bytes into an artifact and pass its path' using errcode = 'PS003';
+  elsif pg_column_size(v_row.args) > 16384 then
+    perform penstock.refuse_blobs(v_row.args);
   end if;
   return v_row;
 end
