@@ -6,11 +6,11 @@ as $$
 declare
   v_size int;
 begin
-  select length(found #>> '{}')
+  select length(value #>> '{}')
     into v_size
-    from jsonb_path_query(p_args, '$.** ? (@.type() == "string")') as found
-   where length(found #>> '{}') > 16384
-     and found #>> '{}' ~ '^(data:[[:alnum:].+/-]*[;,]|[A-Za-z0-9+/_=[:space:]-]*$)'
+    from jsonb_path_query(p_args, '$.** ? (@.type() == "string")') as value
+   where length(value #>> '{}') > 16384
+     and value #>> '{}' ~ '^(data:[[:alnum:].+/-]*[;,]|[A-Za-z0-9+/_=[:space:]-]*$)'
    limit 1;
   if found then
     raise exception 'args: has what looks like an encoded file of % characters; store the bytes as an artifact and pass its path',
