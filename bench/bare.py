@@ -51,9 +51,9 @@ async def drain(connection: psycopg.AsyncConnection[Any], batch: int) -> int:
     """Claims and completes until nothing is left; how many jobs that were."""
     done = 0
     while True:
-        cursor = await connection.execute(CLAIM, (1, "default", batch))
+        cursor = await connection.execute(CLAIM, (1, "default", batch), binary=True)
         rows = await cursor.fetchall()
         if not rows:
             return done
-        await connection.execute(COMPLETE, ([row[0] for row in rows],))
+        await connection.execute(COMPLETE, ("{" + ",".join([row[0].hex for row in rows]) + "}",))
         done += len(rows)

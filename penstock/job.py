@@ -123,9 +123,11 @@ class Enqueued:
     created: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedJob:
-    """A job a worker holds. `(lease, claims)` fences whatever it reports about it."""
+class ClaimedJob(msgspec.Struct, frozen=True, gc=False):
+    """A job a worker holds. `(lease, claims)` fences whatever it reports about it.
+
+    A msgspec struct, because thousands a second are made: 0.2 µs each, where a frozen dataclass takes 3.
+    """
 
     id: UUID
     kind: str

@@ -38,20 +38,19 @@ def _create(home: Home, children: Children) -> None:
         with children.within(data) as place:
             # Synced once, at the end, before the rename that makes it the data of this server.
             children.run(
-                *("initdb", "--pgdata", place.path, "--no-sync", "--no-instructions"),
-                *(
-                    "--username",
-                    "penstock",
-                    "--pwfile",
-                    f"{place.path}/../password",
-                    "--auth",
-                    "scram-sha-256",
-                ),
-                *("--encoding", "UTF8", "--locale", "C"),
+                "initdb",
+                f"--pgdata={place.path}",
+                "--username=penstock",
+                f"--pwfile={place.path}/../password",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "--no-instructions",
                 place=place,
             )
             _tell(children, place, "create database penstock", "-F")
-            children.run("initdb", "--pgdata", place.path, "--sync-only", place=place)
+            children.run("initdb", f"--pgdata={place.path}", "--sync-only", place=place)
         data.rename(home.data)
         _sync(home.server)
     finally:

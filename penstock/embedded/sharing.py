@@ -3,8 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 
@@ -76,23 +76,18 @@ def start(
     request = Request(tcp, port, dict(settings))
     home = Home.at(folder)
     home.create()
-    try:
-        with locks.alone(home.start_lock):
-            # Waits while a keeper shuts down: it holds the users' lock alone until it has gone.
-            hold = locks.wait_shared(home.users_lock)
-            try:
-                running = _join_or_launch(home, request)
-                running.refuse_unless_it_fits(request, home)
-                if stay:
-                    home.stay.touch(mode=0o600)
-                return EmbeddedPostgres(home, running, hold)
-            except BaseException:
-                os.close(hold)
-                raise
-    except PermissionError as problem:
-        raise EmbeddedError(
-            f"{problem.strerror}: {problem.filename}; run as the user who owns {home.folder}, or name another folder"
-        ) from problem
+    with _telling_whose_it_is(home), locks.alone(home.start_lock):
+        # Waits while a keeper shuts down: it holds the users' lock alone until it has gone.
+        hold = locks.wait_shared(home.users_lock)
+        try:
+            running = _join_or_launch(home, request)
+            running.refuse_unless_it_fits(request, home)
+            if stay:
+                home.stay.touch(mode=0o600)
+            return EmbeddedPostgres(home, running, hold)
+        except BaseException:
+            os.close(hold)
+            raise
 
 
 def _join_or_launch(home: Home, request: Request) -> RunningServer:
@@ -119,7 +114,7 @@ def stop(folder: str | Path = ".penstock") -> bool:
         return False
     asked = False
     deadline = time.monotonic() + START_SECONDS
-    with locks.alone(home.start_lock):
+    with _telling_whose_it_is(home), locks.alone(home.start_lock):
         while not locks.is_free(home.keeper_lock):
             running = RunningServer.read(home)
             if running and not asked:
@@ -135,7 +130,19 @@ def stop(folder: str | Path = ".penstock") -> bool:
 def running_url(folder: str | Path = ".penstock") -> str | None:
     """The URL of the server of this folder if it is running, without holding on to it."""
     home = Home.at(folder)
-    if locks.is_free(home.keeper_lock):
-        return None
-    running = RunningServer.read(home)
-    return running.url(home.read_password()) if running and running.answers() else None
+    with _telling_whose_it_is(home):
+        if locks.is_free(home.keeper_lock):
+            return None
+        running = RunningServer.read(home)
+        return running.url(home.read_password()) if running and running.answers() else None
+
+
+@contextmanager
+def _telling_whose_it_is(home: Home) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as problem:
+        raise EmbeddedError(
+            f"{problem.strerror}: {problem.filename or home.folder}; "
+            f"run as the user who owns {home.folder}, or name another folder"
+        ) from problem

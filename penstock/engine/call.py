@@ -15,12 +15,14 @@ class Call(Generic[T_co]):
     """One statement: text with %s for each parameter, and how to read its rows.
 
     `repeatable` when running it twice is as good as once, so that it may be sent again after a lost connection.
+    `binary` asks for rows in binary: a third less work in Python, for calls that only our own connections run.
     """
 
     text: str
     params: Sequence[object]
     read: Callable[[Sequence[Row]], T_co]
     repeatable: bool = False
+    binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,15 @@ def _json(value: object) -> str:
 
 def _uuid(value: str | UUID) -> UUID:
     return value if isinstance(value, UUID) else UUID(value)
+
+
+def _ids(jobs: Sequence[ClaimedJob]) -> str:
+    """An array as text: psycopg takes 4 µs to dump a UUID in a list, this 0.5."""
+    return "{" + ",".join([job.id.hex for job in jobs]) + "}"
+
+
+def _claims(jobs: Sequence[ClaimedJob]) -> str:
+    return "{" + ",".join([str(job.claims) for job in jobs]) + "}"
 
 
 # Enqueueing: parameters and results are text, so that any driver of the caller's can run it.
@@ -113,6 +123,9 @@ def close_lease(lease: Lease) -> Call[int]:
     return Call("select penstock.close_lease(%s)", [lease], first, repeatable=True)
 
 
+_place = attrgetter("priority", "turn", "id")
+
+
 def claim(
     lease: Lease,
     queue: str,
@@ -128,6 +141,9 @@ def claim(
 
     def read(rows: Sequence[Row]) -> list[ClaimedJob]:
         jobs = [ClaimedJob(*row) for row in rows]
+        # they come by id, which is the order already unless priorities or turns are mixed
+        if any(job.priority != jobs[0].priority or job.turn != jobs[0].turn for job in jobs):
+            jobs.sort(key=_place)
         if cursor:
             cursor.advance(jobs, limit)
         return jobs
@@ -136,6 +152,7 @@ def claim(
         "select * from penstock.claim(%s, %s, %s, %s::int[], %s::bigint[], %s::uuid[], %s::text[], %s)",
         [lease, queue, limit, *marks, list(kinds) if kinds is not None else None, owner],
         read,
+        binary=True,
     )
 
 
@@ -144,7 +161,7 @@ def complete(lease: Lease, jobs: Sequence[ClaimedJob], outputs: Sequence[bytes |
     results = b"[" + b",".join(output or b"null" for output in outputs) + b"]" if any(outputs) else None
     return Call(
         "select penstock.complete(%s, %s::uuid[], %s::int[], %s::text::jsonb)",
-        [lease, [job.id for job in jobs], [job.claims for job in jobs], results and results.decode()],
+        [lease, _ids(jobs), _claims(jobs), results and results.decode()],
         first,
     )
 
@@ -156,7 +173,7 @@ def fail(
     retry_in (seconds) and final."""
     return Call(
         "select id, state::text, run_at from penstock.fail(%s, %s::uuid[], %s::int[], %s::text::jsonb)",
-        [lease, [job.id for job in jobs], [job.claims for job in jobs], _json(errors)],
+        [lease, _ids(jobs), _claims(jobs), _json(errors)],
         _read_fates,
     )
 
@@ -166,7 +183,7 @@ def snooze(
 ) -> Call[dict[UUID, tuple[JobState, datetime | None]]]:
     return Call(
         "select id, state::text, run_at from penstock.snooze(%s, %s::uuid[], %s::int[], %s::float8[])",
-        [lease, [job.id for job in jobs], [job.claims for job in jobs], [float(each) for each in seconds]],
+        [lease, _ids(jobs), _claims(jobs), [float(each) for each in seconds]],
         _read_fates,
     )
 
@@ -179,7 +196,7 @@ def release(lease: Lease, jobs: Sequence[ClaimedJob]) -> Call[list[UUID]]:
     """Gives jobs back unfinished, at no cost of an attempt; the ids that were the lease's."""
     return Call(
         "select penstock.release(%s, %s::uuid[], %s::int[])",
-        [lease, [job.id for job in jobs], [job.claims for job in jobs]],
+        [lease, _ids(jobs), _claims(jobs)],
         _first_column,
     )
 
@@ -197,7 +214,7 @@ def release_unknown(lease: Lease, known: Sequence[UUID]) -> Call[list[UUID]]:
 def stop_cancelled(lease: Lease, jobs: Sequence[ClaimedJob], reason: str = "cancelled") -> Call[list[UUID]]:
     return Call(
         "select penstock.stop_cancelled(%s, %s::uuid[], %s::int[], %s)",
-        [lease, [job.id for job in jobs], [job.claims for job in jobs], reason],
+        [lease, _ids(jobs), _claims(jobs), reason],
         _first_column,
     )
 
@@ -208,7 +225,7 @@ def report_progress(
     """Writes progress; for each accepted job, whether somebody wants it stopped."""
     return Call(
         "select id, cancel_requested from penstock.report_progress(%s, %s::uuid[], %s::int[], %s::text::jsonb)",
-        [lease, [job.id for job in jobs], [job.claims for job in jobs], _json(reports)],
+        [lease, _ids(jobs), _claims(jobs), _json(reports)],
         lambda rows: dict(rows),
         repeatable=True,
     )

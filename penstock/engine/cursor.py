@@ -45,16 +45,19 @@ class Cursor:
         )
 
     def advance(self, claimed: Sequence[ClaimedJob], wanted: int) -> None:
-        """Takes note of what the claim brought."""
+        """Takes note of what the claim brought, best first."""
         now = self._clock()
         if self._full:
             self._full_look_due = now + FULL_LOOK_SHARE * (now - self._started)
         # A full look that came back full has a backlog before the mark: go on from there. (One id from a clock that
         # runs ahead would otherwise leave all the others to full looks.)
         going_back = self._full and len(claimed) >= wanted
-        for job in claimed:
+        last_of_each = {claimed[-1].priority: claimed[-1]} if claimed else {}
+        if claimed and claimed[0].priority != claimed[-1].priority:
+            last_of_each = {job.priority: job for job in claimed}
+        for priority, job in last_of_each.items():
             mark = (job.turn, job.id)
-            if going_back or mark > self._marks.get(job.priority, (-1, job.id)):
-                self._marks[job.priority] = mark
+            if going_back or mark > self._marks.get(priority, (-1, job.id)):
+                self._marks[priority] = mark
         if len(self._marks) > MOST_PRIORITIES:
             self._marks.clear()

@@ -41,7 +41,7 @@ class Psycopg:
 
     def run(self, call: Call[T]) -> T:
         with self._connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(render(call.text, self._schema).encode(), call.params)
+            cursor.execute(render(call.text, self._schema).encode(), call.params, binary=call.binary)
             return call.read(cursor.fetchall())
 
     def copy(self, copy: Copy, /) -> None:
@@ -62,7 +62,7 @@ class AsyncPsycopg:
 
     async def run(self, call: Call[T]) -> T:
         async with self._connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(render(call.text, self._schema).encode(), call.params)
+            await cursor.execute(render(call.text, self._schema).encode(), call.params, binary=call.binary)
             return call.read(await cursor.fetchall())
 
     async def copy(self, copy: Copy, /) -> None:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,9 @@ def kill_postmaster(folder: Path) -> None:
 
 
 def kill_all(folder: Path) -> None:
-    os.kill(running(folder).keeper, signal.SIGKILL)
-    for process in processes_in(Home.at(folder).data):
-        os.kill(process, signal.SIGKILL)
+    for process in (running(folder).keeper, *processes_in(Home.at(folder).data)):
+        with suppress(ProcessLookupError):  # workers come and go
+            os.kill(process, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("kill", [kill_keeper, kill_postmaster, kill_all])
