@@ -3,6 +3,7 @@
 create or replace function penstock.cancel(p_ids uuid[], p_reason text default 'cancelled')
 returns uuid[]
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   v_reached uuid[] := array(select id from penstock.jobs where id = any(p_ids));

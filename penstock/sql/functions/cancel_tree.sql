@@ -6,6 +6,8 @@ language plpgsql
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_tree uuid[];
@@ -24,15 +26,15 @@ begin
    where id = any(v_tree) and (state = 'running' or (state = 'blocked' and rollup is not null)) and not cancel_requested;
   perform pg_notify('penstock.cancel', json_build_object('lease', lease, 'id', id)::text)
      from penstock.jobs
-    where id = any(v_tree) and state = 'running';
+    where id = any(v_tree) and lease is not null;
 
-  -- a flow ends when its last child has
+  -- a flow ends when its last child has; `offset 0` keeps the planner from hashing all jobs to find out
   v_ended := array(
     select j.id
       from penstock.jobs as j
      where j.id = any(v_tree) and j.state in ('blocked', 'scheduled', 'ready')
        and not (j.state = 'blocked' and j.rollup is not null
-                and exists (select from penstock.jobs as child where child.parent = j.id))
+                and exists (select from penstock.jobs as child where child.parent = j.id offset 0))
      order by j.id);
   if cardinality(v_ended) > 0 then
     perform penstock.finish(v_ended, 'cancelled', (

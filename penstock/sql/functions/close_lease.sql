@@ -2,6 +2,7 @@
 create or replace function penstock.close_lease(p_lease bigint)
 returns int
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   v_released int;

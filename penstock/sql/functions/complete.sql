@@ -21,6 +21,7 @@ declare
   v_watched uuid[];
   v_freed text[];
   v_all_done uuid[] := '{}';
+  v_all_in_flows uuid[] := '{}';
 begin
   for v_claims in select distinct unnest(p_claims) loop
     with done as (
@@ -54,9 +55,6 @@ begin
       into v_done, v_in_flows, v_watched, v_freed
       from done;
 
-    if v_in_flows is not null then
-      perform penstock.settle(v_in_flows);
-    end if;
     if v_watched is not null then
       perform penstock.tell_watchers(v_watched);
     end if;
@@ -64,7 +62,12 @@ begin
       perform penstock.wake(queue, count(*)::int) from unnest(v_freed) as queue group by queue;
     end if;
     v_all_done := v_all_done || v_done;
+    v_all_in_flows := v_all_in_flows || v_in_flows;
   end loop;
+  -- after the last delete: jobs are locked before the flows above them
+  if cardinality(v_all_in_flows) > 0 then
+    perform penstock.settle(v_all_in_flows);
+  end if;
 
   if cardinality(v_all_done) = cardinality(p_ids) then
     return '{}';

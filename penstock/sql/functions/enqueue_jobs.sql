@@ -4,6 +4,7 @@
 create or replace function penstock.enqueue_jobs(p_jobs jsonb)
 returns table (id uuid, created boolean)
 language plpgsql
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare

@@ -1,4 +1,6 @@
--- The condition for a filter on jobs, over $1 as the filter itself: values never become part of the text.
+-- The condition for a filter on jobs, over $1 as the filter itself: values never become part of the text, except for
+-- states, by which the planner chooses among the partial indexes. One value is compared by =, because only then does an
+-- index also give the order by id (a page of one owner's jobs among a million: 60 blocks instead of 14,000).
 create or replace function penstock.filter_text(p_filter jsonb)
 returns text
 language plpgsql immutable
@@ -12,9 +14,16 @@ begin
       when v_key = 'ids' then
         'id = any(array(select jsonb_array_elements_text($1->''ids''))::uuid[])'
       when v_key = 'state' then
-        'state = any(penstock.as_array($1->''state'')::penstock.job_state[])'
+        format('state = any(%L)', penstock.as_array(p_filter->'state'))
+        -- of live jobs it is null, which takes them out of the plan
+        || case when penstock.as_array(p_filter->'state') <@ '{succeeded,failed,cancelled}'
+                then ' and finished_at is not null' else '' end
+      when v_key = 'parent' and jsonb_typeof(p_filter->'parent') = 'string' then
+        'parent = ($1->>''parent'')::uuid'
       when v_key = 'parent' then
         'parent = any(penstock.as_array($1->''parent'')::uuid[])'
+      when v_key in ('queue', 'kind', 'owner', 'org', 'unique_key') and jsonb_typeof(p_filter->v_key) = 'string' then
+        format('%I = $1->>%L', v_key, v_key)
       when v_key in ('queue', 'kind', 'owner', 'org', 'unique_key') then
         format('%I = any(penstock.as_array($1->%L))', v_key, v_key)
       when v_key = 'args' then

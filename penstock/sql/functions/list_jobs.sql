@@ -4,6 +4,7 @@
 create or replace function penstock.list_jobs(p_filter jsonb default '{}', p_before uuid default null, p_limit int default 50)
 returns setof penstock.all_jobs
 language plpgsql stable
+set jit = off
 as $$
 declare
   v_where text := penstock.filter_text(p_filter);

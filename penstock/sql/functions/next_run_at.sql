@@ -2,6 +2,7 @@
 create or replace function penstock.next_run_at()
 returns timestamptz
 language sql stable
+set enable_seqscan = off
 as $$
   select run_at from penstock.jobs where state = 'scheduled' order by run_at limit 1
 $$;

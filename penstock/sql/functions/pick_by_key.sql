@@ -75,7 +75,9 @@ begin
       into v_picked;
   end if;
 
-  -- a cancel may hold one of them: leave it out rather than wait for it
-  return array(select id from penstock.jobs where id = any(v_picked) and state = 'ready' order by id for update skip locked);
+  -- A cancel may hold one of them: leave it out rather than wait for it. By jobs_pkey: the state is compared as text,
+  -- so that the planner cannot read all of jobs_ready instead.
+  return array(
+    select id from penstock.jobs where id = any(v_picked) and state::text = 'ready' order by id for update skip locked);
 end
 $$;

@@ -8,6 +8,8 @@ set jit = off
 set enable_bitmapscan = off
 as $$
 declare
+  -- a variable, because clock() is volatile: compared with it directly, every scheduled row is read
+  v_now timestamptz := penstock.clock();
   v_queues text[];
 begin
   with due as (
@@ -15,7 +17,7 @@ begin
        set state = 'ready'
      where id = any(array(
              select id from penstock.jobs
-              where state = 'scheduled' and run_at <= penstock.clock()
+              where state = 'scheduled' and run_at <= v_now
               order by run_at
               limit p_limit
                 for update skip locked))

@@ -1,5 +1,5 @@
 -- Deletes finished jobs by filter (see list_jobs): those that failed, unless the filter names another state.
--- Returns how many.
+-- What a live job waited for, or counts among its children, stays until that one has finished. Returns how many.
 create or replace function penstock.purge_where(p_filter jsonb default '{}')
 returns int
 language plpgsql
@@ -9,7 +9,16 @@ declare
   v_purged uuid[];
 begin
   execute format(
-    'with purged as (delete from penstock.history where %s returning id) select array_agg(id) from purged',
+    'with purged as (
+       delete from penstock.history as h
+        where %s
+          and not exists (select from penstock.jobs as flow where flow.id = h.parent)
+          and not (awaited and exists (
+                select from penstock.edges as e
+                  join penstock.jobs as waiter on waiter.id = e.job
+                 where e.waits_for = h.id))
+       returning id)
+     select array_agg(id) from purged',
     penstock.filter_text(v_filter))
     into v_purged using v_filter;
   delete from penstock.steps where job = any(v_purged);

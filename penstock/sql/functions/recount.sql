@@ -11,7 +11,10 @@ declare
   v_ended jsonb;
   v_done jsonb;
 begin
-  select * into v_flow from penstock.jobs where id = p_flow for update;
+  select * into v_flow from penstock.jobs where id = p_flow and state = 'blocked' for update;
+  if not found then
+    return;
+  end if;
   select count(*) filter (where finished_at is null),
          jsonb_build_object(
            'succeeded', count(*) filter (where state = 'succeeded'),

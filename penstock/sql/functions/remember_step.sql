@@ -2,6 +2,7 @@
 create or replace function penstock.remember_step(p_lease bigint, p_id uuid, p_claims int, p_name text, p_output jsonb)
 returns boolean
 language plpgsql
+set enable_seqscan = off
 as $$
 begin
   perform from penstock.jobs where id = p_id and claims = p_claims and lease = p_lease for share;

@@ -11,8 +11,8 @@ as $$
 declare
   v_now timestamptz := penstock.clock();
   v_revived uuid[];
+  v_ended uuid[];
   v_taken text;
-  v_flow uuid;
   v_job record;
 begin
   with recursive revived as (
@@ -44,6 +44,8 @@ begin
     return '{}';
   end if;
 
+  -- whoever retries them at the same time waits here, and finds them alive
+  perform from penstock.history where id = any(v_revived) order by id for update;
   select h.kind || ' ' || h.unique_key
     into v_taken
     from penstock.history as h
@@ -57,37 +59,58 @@ begin
       using errcode = 'PS006', hint = 'retry it when that one has finished';
   end if;
 
-  with taken as (
-    delete from penstock.history where id = any(v_revived) returning *
-  )
-  insert into penstock.jobs (
-    id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight, awaited,
-    queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options, waiting_on)
-  select id, created_at, v_now, turn, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight, awaited,
-         coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
-         case when rollup is null then null else progress end, rollup, errors, options, 0
-    from taken;
+  begin
+    with taken as (
+      delete from penstock.history where id = any(v_revived) returning *
+    ), back as (
+      insert into penstock.jobs (
+        id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
+        awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options,
+        waiting_on)
+      select id, created_at, v_now, turn, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
+             awaited, coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
+             case when rollup is null then null else progress end, rollup, errors, options, 0
+        from taken
+      returning id
+    )
+    select coalesce(array_agg(id order by id), '{}') into v_revived from back;
+  exception when unique_violation then
+    raise exception 'unique_key: another job took it in this instant'
+      using errcode = 'PS006', hint = 'retry it when that one has finished';
+  end;
 
+  -- what they wait for cannot finish uncounted: it would not see these rows before they are committed
+  perform from penstock.jobs
+    where (id = any(array(select waits_for from penstock.edges where job = any(v_revived))) or parent = any(v_revived))
+      and not (id = any(v_revived))
+    order by id
+      for no key update;
+  -- children before their flows, as ids go; live ones that waited for a job that is back wait again
   for v_job in
-    select id, rollup is not null as flow from penstock.jobs where id = any(v_revived) order by id
+    with recursive touched as (
+      select j.id, j.parent, j.rollup
+        from penstock.jobs as j
+       where j.id = any(v_revived || array(select job from penstock.edges where waits_for = any(v_revived)))
+         and j.state = 'blocked'
+      union
+      select flow.id, flow.parent, flow.rollup
+        from touched
+        join penstock.jobs as flow on flow.id = touched.parent
+       where flow.state = 'blocked'
+    )
+    select id, rollup is not null as is_flow from touched order by id
   loop
-    if v_job.flow then
+    if v_job.is_flow then
       perform penstock.recount(v_job.id);
     else
       perform penstock.recount_edges(v_job.id);
     end if;
   end loop;
-  -- flows that were still waiting for their other children
-  for v_flow in
-    select distinct p.id
+  v_ended := array(
+    select unnest(penstock.unblock(j))
       from penstock.jobs as j
-      join penstock.jobs as p on p.id = j.parent
-     where j.id = any(v_revived) and p.state = 'blocked' and not (p.id = any(v_revived))
-     order by p.id
-  loop
-    perform penstock.recount(v_flow);
-  end loop;
-  perform penstock.unblock(j) from penstock.jobs as j where j.id = any(v_revived) and j.waiting_on = 0;
+     where j.id = any(v_revived) and j.state = 'blocked' and j.waiting_on = 0);
+  perform penstock.settle(v_ended);
   return v_revived;
 end
 $$;

@@ -20,11 +20,12 @@ begin
   while cardinality(v_round) > 0 loop
     v_next := '{}';
 
+    -- history is looked up in a subquery: in a join the planner reads all of it when it believes it small
     for v_job in
       select e.job, count(*)::int as freed
         from penstock.edges as e
-        join penstock.history as h on h.id = e.waits_for
-       where e.waits_for = any(v_round) and h.state = 'succeeded'
+       where e.waits_for = any(v_round)
+         and (select h.state from penstock.history as h where h.id = e.waits_for) = 'succeeded'
        group by e.job
        order by e.job
     loop
@@ -38,11 +39,14 @@ begin
     end loop;
 
     v_doomed := array(
-      select distinct j.id
-        from penstock.edges as e
-        join penstock.history as h on h.id = e.waits_for
-        join penstock.jobs as j on j.id = e.job
-       where e.waits_for = any(v_round) and h.state in ('failed', 'cancelled') and j.state = 'blocked');
+      select j.id
+        from penstock.jobs as j
+       where j.state = 'blocked'
+         and j.id = any(array(
+           select e.job
+             from penstock.edges as e
+            where e.waits_for = any(v_round)
+              and (select h.state from penstock.history as h where h.id = e.waits_for) in ('failed', 'cancelled'))));
     if cardinality(v_doomed) > 0 then
       v_next := v_next || penstock.cancel_tree(v_doomed, 'a job it waited for did not succeed');
     end if;
@@ -57,7 +61,7 @@ begin
                      count(*) filter (where h.state = 'failed') as failed,
                      count(*) filter (where h.state = 'cancelled') as cancelled
                 from penstock.history as h
-               where h.id = any(v_round) and h.parent is not null
+               where h.id = any(v_round)
                group by h.parent, coalesce(h.phase, '')) as by_phase
        group by parent
        order by parent

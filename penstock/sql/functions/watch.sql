@@ -2,6 +2,7 @@
 create or replace function penstock.watch(p_id uuid)
 returns boolean
 language plpgsql
+set enable_seqscan = off
 as $$
 begin
   update penstock.jobs set watched = true where id = p_id and not watched;

@@ -1,0 +1,63 @@
+"""Every call of the engine, defined once. Each returns a value that a sync or an async connection can run."""
+
+from penstock.engine.calls.enqueueing import enqueue_jobs, enqueue_plain, existing_ids, fair_queues, take_turns, wake
+from penstock.engine.calls.queues import queue_stats, set_queue, usage
+from penstock.engine.calls.records import cancel, get_job, list_jobs, purge_where, retry, retry_where, watch
+from penstock.engine.calls.upkeep import maintain, next_run_at, promote, reclaim
+from penstock.engine.calls.working import (
+    claim,
+    close_lease,
+    complete,
+    extend_lease,
+    fail,
+    open_lease,
+    outputs,
+    recall_steps,
+    release,
+    release_unknown,
+    remember_step,
+    report_progress,
+    snooze,
+    stop_cancelled,
+    stop_waiting,
+    wait_for_work,
+)
+
+__all__ = [
+    "cancel",
+    "claim",
+    "close_lease",
+    "complete",
+    "enqueue_jobs",
+    "enqueue_plain",
+    "existing_ids",
+    "extend_lease",
+    "fail",
+    "fair_queues",
+    "get_job",
+    "list_jobs",
+    "maintain",
+    "next_run_at",
+    "open_lease",
+    "outputs",
+    "promote",
+    "purge_where",
+    "queue_stats",
+    "recall_steps",
+    "reclaim",
+    "release",
+    "release_unknown",
+    "remember_step",
+    "report_progress",
+    "retry",
+    "retry_where",
+    "set_queue",
+    "snooze",
+    "stop_cancelled",
+    "stop_waiting",
+    "take_turns",
+    "usage",
+    "wait_for_work",
+    "wake",
+    "watch",
+]

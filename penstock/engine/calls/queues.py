@@ -1,0 +1,31 @@
+"""Queues and usage."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.engine.call import Call, Row, all_rows, nothing
+from penstock.engine.calls.text import to_json
+
+
+def queue_stats() -> Call[Sequence[Row]]:
+    return Call(
+        """select name, paused, settings::text, blocked, scheduled, ready, running, oldest_ready_seconds
+             from penstock.queue_stats()""",
+        [],
+        all_rows,
+        repeatable=True,
+    )
+
+
+def set_queue(name: str, settings: Mapping[str, Any]) -> Call[None]:
+    return Call("select penstock.set_queue(%s, %s::text::jsonb)", [name, to_json(settings)], nothing, repeatable=True)
+
+
+def usage(org: str | None = None) -> Call[Sequence[Row]]:
+    return Call(
+        """select day, org, kind, runs, seconds, failures, bytes from penstock.usage_so_far
+            where %s::text is null or org = %s order by day, org, kind""",
+        [org, org],
+        all_rows,
+        repeatable=True,
+    )

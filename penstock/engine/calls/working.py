@@ -1,0 +1,192 @@
+"""What a worker does."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+from uuid import UUID
+
+from penstock.engine.call import Call, Row, first, nothing
+from penstock.engine.calls.text import array_of_claims, array_of_ids, first_column, from_json, to_json
+from penstock.engine.cursor import Cursor
+from penstock.job import ClaimedJob, JobState, Lease
+
+
+def open_lease(
+    worker: str,
+    *,
+    seconds: float = 30,
+    queues: Sequence[str] = (),
+    host: str | None = None,
+    pid: int | None = None,
+) -> Call[Lease]:
+    return Call(
+        "select penstock.open_lease(%s, make_interval(secs => %s), %s::text[], %s, %s)",
+        [worker, seconds, list(queues), host, pid],
+        lambda rows: Lease(rows[0][0]),
+        repeatable=True,
+    )
+
+
+def extend_lease(lease: Lease) -> Call[tuple[bool, list[UUID]]]:
+    """Whether the lease is still ours, and which of its jobs somebody wants stopped."""
+    return Call(
+        "select alive, cancelling from penstock.extend_lease(%s)",
+        [lease],
+        lambda rows: (rows[0][0], rows[0][1]),
+        repeatable=True,
+    )
+
+
+def close_lease(lease: Lease) -> Call[int]:
+    """Gives back what the lease still holds; how many jobs that were."""
+    return Call("select penstock.close_lease(%s)", [lease], first, repeatable=True)
+
+
+_place = attrgetter("priority", "turn", "id")
+
+
+def claim(
+    lease: Lease,
+    queue: str,
+    limit: int,
+    cursor: Cursor | None = None,
+    *,
+    kinds: Sequence[str] | None = None,
+    owner: str | None = None,
+    full: bool = False,
+) -> Call[list[ClaimedJob]]:
+    """Up to `limit` jobs, best first. A cursor keeps the cost flat; `full` looks everywhere all the same."""
+    marks = cursor.marks(full=full) if cursor else ([], [], [])
+
+    def read(rows: Sequence[Row]) -> list[ClaimedJob]:
+        jobs = [ClaimedJob(*row) for row in rows]
+        # they come by id, which is the order already unless priorities or turns are mixed
+        if any(job.priority != jobs[0].priority or job.turn != jobs[0].turn for job in jobs):
+            jobs.sort(key=_place)
+        if cursor:
+            cursor.advance(jobs, limit)
+        return jobs
+
+    return Call(
+        "select * from penstock.claim(%s, %s, %s, %s::int[], %s::bigint[], %s::uuid[], %s::text[], %s)",
+        [lease, queue, limit, *marks, list(kinds) if kinds is not None else None, owner],
+        read,
+        binary=True,
+    )
+
+
+def complete(lease: Lease, jobs: Sequence[ClaimedJob], outputs: Sequence[bytes | None] = ()) -> Call[list[UUID]]:
+    """Finishes jobs with their outputs (JSON); returns the ids refused because they are no longer the lease's."""
+    results = b"[" + b",".join(output or b"null" for output in outputs) + b"]" if any(outputs) else None
+    return Call(
+        "select penstock.complete(%s, %s::uuid[], %s::int[], %s::text::jsonb)",
+        [lease, array_of_ids(jobs), array_of_claims(jobs), results and results.decode()],
+        first,
+    )
+
+
+def fail(
+    lease: Lease, jobs: Sequence[ClaimedJob], errors: Sequence[Mapping[str, Any]]
+) -> Call[dict[UUID, tuple[JobState, datetime | None]]]:
+    """Reports failed attempts; what became of each accepted one. An error is {"error": …} and may have type, traceback,
+    retry_in (seconds) and final."""
+    return Call(
+        "select id, state::text, run_at from penstock.fail(%s, %s::uuid[], %s::int[], %s::text::jsonb)",
+        [lease, array_of_ids(jobs), array_of_claims(jobs), to_json(errors)],
+        _read_fates,
+    )
+
+
+def snooze(
+    lease: Lease, jobs: Sequence[ClaimedJob], seconds: Sequence[float]
+) -> Call[dict[UUID, tuple[JobState, datetime | None]]]:
+    return Call(
+        "select id, state::text, run_at from penstock.snooze(%s, %s::uuid[], %s::int[], %s::float8[])",
+        [lease, array_of_ids(jobs), array_of_claims(jobs), [float(each) for each in seconds]],
+        _read_fates,
+    )
+
+
+def _read_fates(rows: Sequence[Row]) -> dict[UUID, tuple[JobState, datetime | None]]:
+    return {id: (JobState(state), run_at) for id, state, run_at in rows}
+
+
+def release(lease: Lease, jobs: Sequence[ClaimedJob]) -> Call[list[UUID]]:
+    """Gives jobs back unfinished, at no cost of an attempt; the ids that were the lease's."""
+    return Call(
+        "select penstock.release(%s, %s::uuid[], %s::int[])",
+        [lease, array_of_ids(jobs), array_of_claims(jobs)],
+        first_column,
+    )
+
+
+def release_unknown(lease: Lease, known: Sequence[UUID]) -> Call[list[UUID]]:
+    """Gives back what the lease holds besides these: the answer to a claim was lost."""
+    return Call(
+        "select penstock.release_unknown(%s, %s::uuid[])",
+        [lease, list(known)],
+        first_column,
+        repeatable=True,
+    )
+
+
+def stop_cancelled(lease: Lease, jobs: Sequence[ClaimedJob], reason: str = "cancelled") -> Call[list[UUID]]:
+    return Call(
+        "select penstock.stop_cancelled(%s, %s::uuid[], %s::int[], %s)",
+        [lease, array_of_ids(jobs), array_of_claims(jobs), reason],
+        first_column,
+    )
+
+
+def report_progress(
+    lease: Lease, jobs: Sequence[ClaimedJob], reports: Sequence[Mapping[str, Any]]
+) -> Call[dict[UUID, bool]]:
+    """Writes progress; for each accepted job, whether somebody wants it stopped."""
+    return Call(
+        "select id, cancel_requested from penstock.report_progress(%s, %s::uuid[], %s::int[], %s::text::jsonb)",
+        [lease, array_of_ids(jobs), array_of_claims(jobs), to_json(reports)],
+        lambda rows: dict(rows),
+        repeatable=True,
+    )
+
+
+def remember_step(lease: Lease, job: ClaimedJob, name: str, output: bytes) -> Call[bool]:
+    return Call(
+        "select penstock.remember_step(%s, %s, %s, %s, %s::text::jsonb)",
+        [lease, job.id, job.claims, name, output.decode()],
+        first,
+        repeatable=True,
+    )
+
+
+def recall_steps(job: UUID) -> Call[dict[str, Any]]:
+    return Call(
+        "select name, output::text from penstock.recall_steps(%s)",
+        [job],
+        lambda rows: {name: from_json(output) for name, output in rows},
+        repeatable=True,
+    )
+
+
+def outputs(job: UUID) -> Call[list[dict[str, Any]]]:
+    """What a job waited for, in the order it was enqueued: id, name, kind, phase, state, args, output."""
+    return Call(
+        "select id, name, kind, phase, state::text, args::text, output::text from penstock.outputs(%s)",
+        [job],
+        lambda rows: [
+            {"id": id, "name": name, "kind": kind, "phase": phase, "state": JobState(state), "args": from_json(args),
+             "output": from_json(output)}
+            for id, name, kind, phase, state, args, output in rows
+        ],
+        repeatable=True,
+    )  # fmt: skip
+
+
+def wait_for_work(lease: Lease, queues: Sequence[str]) -> Call[None]:
+    """To be run on the connection that listens."""
+    return Call("select penstock.wait_for_work(%s, %s::text[])", [lease, list(queues)], nothing)
+
+
+def stop_waiting(lease: Lease) -> Call[None]:
+    return Call("select penstock.stop_waiting(%s)", [lease], nothing)
