@@ -5,14 +5,13 @@ import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
 from penstock.context import Context
 from penstock.errors import InvalidArguments, InvalidInput
-from penstock.payload import encode_args
+from penstock.payload import encode_args, from_builtin
 
 _AT = re.compile(r"(.*) - at `(?:key in )?\$\.?(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
@@ -47,7 +46,7 @@ class Arguments:
         shape = msgspec.defstruct(
             function.__name__, fields, kw_only=True, forbid_unknown_fields=not open_ended, rename=None
         )
-        self._decoder: msgspec.json.Decoder[msgspec.Struct] = msgspec.json.Decoder(shape, dec_hook=_from_builtin)
+        self._decoder: msgspec.json.Decoder[msgspec.Struct] = msgspec.json.Decoder(shape, dec_hook=from_builtin)
 
     def encode(self, args: Sequence[object], kwargs: Mapping[str, object], limit: int) -> bytes:
         """A call's arguments as JSON that the handler will accept, or an error that names the one at fault."""
@@ -95,16 +94,3 @@ def _is_context(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> bool:
     if hint is None:
         return parameter.annotation in (parameter.empty, "Context") and parameter.name == "ctx"
     return isinstance(hint, type) and issubclass(hint, Context)
-
-
-def _from_builtin(kind: type, value: Any) -> Any:
-    """The reverse of payload.to_builtin."""
-    validate = getattr(kind, "model_validate", None)
-    if callable(validate):
-        try:
-            return validate(value)
-        except ValueError as error:
-            raise ValueError(str(error)) from None
-    if isinstance(kind, type) and issubclass(kind, PurePath):
-        return kind(value)
-    raise TypeError(f"cannot read a {kind!r} from JSON; use a dataclass, a msgspec.Struct or a pydantic model")

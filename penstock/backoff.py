@@ -24,14 +24,11 @@ class Backoff:
     shape: Shape = "exponential"
 
     def __post_init__(self) -> None:
-        if self.base < 0:
-            raise InvalidInput("base", "must not be negative")
-        if self.cap < 0:
-            raise InvalidInput("cap", "must not be negative")
-        if self.factor < 1:
-            raise InvalidInput("factor", "must be at least 1")
-        if not 0 <= self.jitter <= 1:
-            raise InvalidInput("jitter", "must be between 0 and 1")
+        # a factor of 100 over 60 steps is still far within what a double holds
+        for name, least, most in (("base", 0, 1e10), ("cap", 0, 1e10), ("factor", 1, 100), ("jitter", 0, 1)):
+            number = getattr(self, name)
+            if not isinstance(number, int | float) or not least <= number <= most:
+                raise InvalidInput(name, f"must be a number between {least:g} and {most:g}, not {number!r}")
         if self.shape not in ("exponential", "linear", "constant"):
             raise InvalidInput("shape", f"{self.shape!r} is none of exponential, linear, constant")
 

@@ -84,19 +84,21 @@ class Flow:
 
     def jobs(self) -> list[NewJob]:
         """The flow as jobs to enqueue: the root first, then every job after what it waits for."""
-        return self._place(())
+        return self._place((), ())
 
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def _place(self, after: tuple[UUID, ...]) -> list[NewJob]:
+    def _place(self, after: tuple[UUID, ...], within: tuple["Flow", ...]) -> list[NewJob]:
         """Ids ascend from what is waited for to what waits, and from child to parent: the order rows are locked in."""
+        if self in within:
+            raise InvalidFlow("flow", f"{self.root.kind!r} contains itself")
         heads: dict[Node, UUID] = {}
         groups: list[list[NewJob]] = []
         for node in self._in_order():
             waits = tuple(heads[other] for other in node.after) or after
             if isinstance(node.work, Flow):
-                head, *inner = node.work._place(waits)
+                head, *inner = node.work._place(waits, (*within, self))
             else:
                 head, inner = replace(node.work, id=new_job_id(), after=waits + node.work.after), []
             options = dict(head.options or {}) | ({"name": node.name} if node.name else {})

@@ -1,6 +1,5 @@
 """A handle on an enqueued job: what became of it, and how to change its course."""
 
-import inspect
 import typing
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
@@ -11,6 +10,7 @@ import msgspec
 from penstock.engine import PostgresEngine, calls, waiting
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
+from penstock.payload import from_builtin
 
 R = TypeVar("R")
 
@@ -73,7 +73,8 @@ class JobHandle(Generic[R]):
             raise JobCancelled(f"{job.kind} {job.id} was cancelled: {job.last_error}")
         if job.state is JobState.FAILED:
             raise JobFailed(f"{job.kind} {job.id} failed after {job.attempt} attempts: {job.last_error}")
-        return typing.cast(R, msgspec.convert(job.output, _return_type(self._function)))
+        kind = _return_type(self._function)
+        return typing.cast(R, msgspec.convert(job.output, kind, dec_hook=_read_custom, str_keys=True))
 
 
 class JobHandles(Sequence[JobHandle[R]]):
@@ -101,7 +102,7 @@ class JobHandles(Sequence[JobHandle[R]]):
 
 
 def _return_type(function: Callable[..., Any] | None) -> Any:
-    """The type to read a result as: the handler's return annotation, if JSON can carry it."""
+    """The type to read a result as: the handler's return annotation, if there is one that makes sense here."""
     if function is None:
         return Any
     try:
@@ -109,12 +110,12 @@ def _return_type(function: Callable[..., Any] | None) -> Any:
         msgspec.inspect.type_info(hint)
     except (NameError, TypeError):
         return Any
-    return Any if inspect.isclass(hint) and not _is_data(hint) else hint
+    return hint
 
 
-def _is_data(hint: type) -> bool:
-    return (
-        hint is type(None)
-        or hint.__module__ in ("builtins", "datetime", "uuid", "decimal", "enum")
-        or bool(hasattr(hint, "__dataclass_fields__") or issubclass(hint, msgspec.Struct))
-    )
+def _read_custom(kind: type, value: Any) -> Any:
+    """Pydantic models and paths as such; what else JSON cannot carry as it was stored."""
+    try:
+        return from_builtin(kind, value)
+    except TypeError:
+        return value

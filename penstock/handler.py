@@ -105,8 +105,9 @@ class Handler(Generic[P, R]):
         handler.options = changed
         handler._template = None
         handler._connection = connection if connection is not None else self._connection
-        if changed.timeout is not None and not changed.timeout > 0:
-            raise InvalidInput("timeout", f"must be positive, not {changed.timeout}")
+        timeout = changed.timeout
+        if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
+            raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
         handler._as_template()
         return handler
 
@@ -114,7 +115,7 @@ class Handler(Generic[P, R]):
         """The job as a value, checked but not enqueued: for flows, batches and app.enqueue_many."""
         encoded = self.arguments.encode(args, kwargs, self._max_payload)
         job = replace(self._as_template(), id=new_job_id(), args=encoded)
-        return self._with_unique_key(job) if self.options.unique else job
+        return self._with_unique_key(job)
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""
@@ -143,7 +144,7 @@ class Handler(Generic[P, R]):
 
     def _work(self, encoded: list[bytes]) -> Work:
         bulk = Bulk.of(self._as_template(), encoded)
-        return [self._with_unique_key(job) for job in bulk.jobs()] if self.options.unique else bulk
+        return bulk if self.options.unique is False else [self._with_unique_key(job) for job in bulk.jobs()]
 
     def _as_template(self) -> NewJob:
         if self._template is None:
@@ -153,12 +154,22 @@ class Handler(Generic[P, R]):
                 kind=self.kind, queue=options.queue, priority=options.priority, run_at=options.run_at, delay=delay,
                 max_attempts=options.max_attempts, max_snoozes=options.max_snoozes, owner=options.owner,
                 org=options.org, limit_key=options.limit_key, idempotency_key=options.idempotency_key,
-                after=tuple(job if isinstance(job, UUID) else job.id for job in options.after),
+                after=tuple(_id_of(job) for job in options.after),
                 options=options.for_engine(),
             )  # fmt: skip
         return self._template
 
     def _with_unique_key(self, job: NewJob) -> NewJob:
         unique = self.options.unique
-        key = dedupe_key(self.kind, job.org, loads(job.args)) if unique is True else str(unique)
+        if unique is False:
+            return job
+        key = dedupe_key(self.kind, job.org, loads(job.args)) if unique is True else unique
         return replace(job, unique_key=key)
+
+
+def _id_of(job: object) -> UUID:
+    if isinstance(job, UUID):
+        return job
+    if isinstance(job, JobHandle):
+        return job.id
+    raise InvalidInput("after", f"takes handles and ids of jobs, not {job!r}")

@@ -64,29 +64,31 @@ class NewJob:
     options: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not self.kind:
-            raise InvalidInput("kind", "must not be empty")
-        if not self.queue:
-            raise InvalidInput("queue", "must not be empty")
         if self.run_at is not None:
+            if not isinstance(self.run_at, datetime):
+                raise InvalidInput("run_at", f"must be a datetime, not {self.run_at!r}")
             if self.run_at.tzinfo is None:
                 raise InvalidInput("run_at", "needs a time zone, e.g. datetime.now(UTC) + timedelta(hours=1)")
             if self.delay is not None:
                 raise InvalidInput("delay", "give either delay or run_at, not both")
-        if self.delay is not None and not 0 <= self.delay < 1e10:
-            raise InvalidInput("delay", f"must be between 0 and 1e10 seconds, not {self.delay}")
-        if not -(2**31) <= self.priority < 2**31:
-            raise InvalidInput("priority", "must fit 32 bits")
-        if not 1 <= self.max_attempts < 2**31:
-            raise InvalidInput("max_attempts", f"must be at least 1, not {self.max_attempts}")
-        if self.max_snoozes is not None and not 0 <= self.max_snoozes < 2**31:
-            raise InvalidInput("max_snoozes", "must not be negative")
+        if self.delay is not None and not (isinstance(self.delay, int | float) and 0 <= self.delay < 1e10):
+            raise InvalidInput("delay", f"must be between 0 and 1e10 seconds, not {self.delay!r}")
+        for name, least in (("priority", -(2**31)), ("max_attempts", 1), ("max_snoozes", 0)):
+            number = getattr(self, name)
+            if number is None and name == "max_snoozes":
+                continue
+            if not isinstance(number, int) or isinstance(number, bool) or not least <= number < 2**31:
+                raise InvalidInput(name, f"must be a whole number from {least} to {2**31 - 1}, not {number!r}")
         if self.weight is not None and not 0 < self.weight < 1e30:
             raise InvalidInput("weight", "must be positive")
-        for name in ("queue", "owner", "org", "unique_key", "limit_key", "idempotency_key", "phase"):
+        for name in ("kind", "queue", "owner", "org", "unique_key", "limit_key", "idempotency_key", "phase"):
             text = getattr(self, name)
-            if text is not None and (text == "" or "\x00" in text):
-                raise InvalidInput(name, "must not be empty or contain NUL")
+            if text is None and name not in ("kind", "queue"):
+                continue
+            if not isinstance(text, str):
+                raise InvalidInput(name, f"must be text, not {text!r}")
+            if text == "" or "\x00" in text or not _is_unicode(text):
+                raise InvalidInput(name, "must not be empty, contain NUL or lone surrogates")
 
     def to_json(self) -> dict[str, Any]:
         """The form `enqueue_jobs` reads: fields that say something."""
@@ -107,6 +109,14 @@ class NewJob:
             and self.parent is None
             and self.rollup is None
         )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _OPTIONAL = (

@@ -107,13 +107,27 @@ class Jobs:
 def _checked(filter: Filter) -> dict[str, Any]:
     for name in ("created_after", "created_before"):
         moment = filter.get(name)
-        if isinstance(moment, datetime) and moment.tzinfo is None:
-            raise InvalidInput(name, "needs a time zone")
-    states = filter.get("state", ())
-    for state in (states,) if isinstance(states, str) else states:
+        if moment is not None and not (isinstance(moment, datetime) and moment.tzinfo):
+            raise InvalidInput(name, "must be a datetime with a time zone")
+    for name in ("parent", "ids"):
+        for id in _several(filter.get(name)):
+            if not isinstance(id, UUID):
+                raise InvalidInput(name, f"must be a UUID, not {id!r}")
+    for name in ("queue", "kind", "owner", "org", "unique_key"):
+        for text in _several(filter.get(name)):
+            if not isinstance(text, str) or "\x00" in text:
+                raise InvalidInput(name, f"must be text without NUL, not {text!r}")
+    for state in _several(filter.get("state")):
         if state not in list(JobState):
             raise InvalidInput("state", f"{state!r} is none of {', '.join(JobState)}")
-    return {name: value for name, value in filter.items() if value is not None}
+    given = {name: value for name, value in filter.items() if value is not None}
+    return given | {"ids": _several(given["ids"])} if "ids" in given else given
+
+
+def _several(value: object) -> Sequence[object]:
+    if value is None:
+        return ()
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
 
 
 def _limit(limit: int) -> int:

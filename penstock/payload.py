@@ -2,8 +2,10 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
+from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
@@ -25,11 +27,17 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
     """The arguments as JSON, or an error that names the one at fault."""
     for name, value in args.items():
         if type(value) not in _SCALARS:
-            _refuse_unfit(value, name)
+            try:
+                _refuse_unfit(value, name)
+            except RecursionError:
+                raise InvalidArguments(name, "is nested too deeply, or contains itself") from None
     try:
         encoded = _encoder.encode(args)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidArguments(_find_unencodable(args), str(error)) from error
+    except _UNENCODABLE as error:
+        raise InvalidArguments(_find_unencodable(args, ""), str(error)) from error
+    if rb"\u0000" in encoded:
+        # in a name, or in the text that an object became
+        _refuse_unfit(loads(encoded), "args")
     if len(encoded) > limit:
         raise PayloadTooLarge(
             "args",
@@ -74,6 +82,16 @@ def _refuse_unfit(value: Any, path: str) -> None:
         case list() | tuple() | set() | frozenset():
             for index, inner in enumerate(value):
                 _refuse_unfit(inner, f"{path}[{index}]")
+        case Enum():
+            _refuse_unfit(value.value, path)
+        case msgspec.Struct():
+            for name in value.__struct_fields__:
+                _refuse_unfit(getattr(value, name), f"{path}.{name}")
+        case _ if is_dataclass(value):
+            for field in fields(value):
+                _refuse_unfit(getattr(value, field.name), f"{path}.{field.name}")
+        case _ if callable(dump := getattr(value, "model_dump", None)):
+            _refuse_unfit(dump(), path)
 
 
 def to_builtin(value: object) -> object:
@@ -86,13 +104,33 @@ def to_builtin(value: object) -> object:
     raise TypeError(f"a {type(value).__name__} has no JSON form")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=to_builtin)
-
-
-def _find_unencodable(args: Mapping[str, Any]) -> str:
-    for name, value in args.items():
+def from_builtin(kind: type, value: Any) -> Any:
+    """The reverse of to_builtin."""
+    validate = getattr(kind, "model_validate", None)
+    if callable(validate):
         try:
-            _encoder.encode(value)
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            return name
-    return "args"
+            return validate(value)
+        except ValueError as error:
+            raise ValueError(str(error)) from None
+    if isinstance(kind, type) and issubclass(kind, PurePath):
+        return kind(value)
+    raise TypeError(f"cannot read a {kind!r} from JSON; use a dataclass, a msgspec.Struct or a pydantic model")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=to_builtin)
+_UNENCODABLE = (TypeError, ValueError, OverflowError, RecursionError)
+
+
+def _find_unencodable(value: Any, path: str) -> str:
+    """The path of the innermost part that has no JSON form."""
+    inside: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, Mapping):
+        inside = ((f"{path}.{name}" if path else str(name), inner) for name, inner in value.items())
+    elif isinstance(value, list | tuple):
+        inside = ((f"{path}[{index}]", inner) for index, inner in enumerate(value))
+    for name, inner in inside:
+        try:
+            _encoder.encode(inner)
+        except _UNENCODABLE:
+            return _find_unencodable(inner, name)
+    return path or "args"

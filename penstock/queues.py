@@ -1,5 +1,6 @@
 """Queues: their settings, and how much is in them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
@@ -7,6 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from penstock.backoff import Backoff
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Row
+from penstock.errors import InvalidInput
 from penstock.payload import loads
 
 
@@ -76,7 +78,30 @@ class Queues:
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:
+    for name, value in settings.items():
+        if value is not None and (needed := _unmet(name, value)):
+            raise InvalidInput(name, f"must be {needed}, not {value!r}")
     return {name: value.to_json() if isinstance(value, Backoff) else value for name, value in settings.items()}
+
+
+def _unmet(name: str, value: object) -> str | None:
+    """What a setting's value would have to be, if it is not: the engine checks ranges, but not by name what it cannot
+    even read."""
+    match name:
+        case "max_running" | "max_running_per_key" | "rate" | "rate_per_key":
+            fits = isinstance(value, int) and not isinstance(value, bool) and value < 2**31
+            return None if fits else "a whole number"
+        case "rate_period" | "lease_length":
+            return None if isinstance(value, int | float) and math.isfinite(value) else "a number of seconds"
+        case "paused":
+            return None if isinstance(value, bool) else "true or false"
+        case "fair_by":
+            return None if value in ("owner", "org", "limit_key") else "owner, org or limit_key"
+        case "keep":
+            return None if value in ("all", "failed") else "all or failed"
+        case "backoff":
+            return None if isinstance(value, Backoff) else "a Backoff"
+    return None
 
 
 def _read(rows: Sequence[Row]) -> Listed:

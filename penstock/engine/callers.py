@@ -27,7 +27,12 @@ def runner_for(connection: Any, schema: str) -> Runner:
         return runner_for(connection.connection(), schema)
     if "sqlalchemy.Connection" in names:
         raw = connection.connection.driver_connection
-        return Psycopg(raw, schema) if isinstance(raw, psycopg.Connection) else SQLAlchemy(connection, schema)
+        if not isinstance(raw, psycopg.Connection):
+            return SQLAlchemy(connection, schema)
+        # SQLAlchemy must know of the transaction that we begin behind its back: its commit() would do nothing
+        if not connection.in_transaction():
+            connection.begin()
+        return Psycopg(raw, schema)
     if names & {"django.ConnectionProxy", "django.BaseDatabaseWrapper"}:
         if connection.vendor != "postgresql":
             raise UnsupportedConnection(f"the Django connection is to {connection.vendor}, not to PostgreSQL")
@@ -44,6 +49,7 @@ _ASYNC = {
     "sqlalchemy.async_scoped_session",
     "sqlalchemy.AsyncConnection",
     "asyncpg.Connection",
+    "asyncpg.PoolConnectionProxy",
 }
 _SYNC = {"sqlalchemy.Session", "sqlalchemy.scoped_session", "sqlalchemy.Connection", "django.ConnectionProxy",
          "django.BaseDatabaseWrapper", "psycopg2.connection"}  # fmt: skip
@@ -59,6 +65,8 @@ async def async_runner_for(connection: Any, schema: str) -> AsyncRunner:
     if "sqlalchemy.AsyncConnection" in names:
         raw = (await connection.get_raw_connection()).driver_connection
         if isinstance(raw, psycopg.AsyncConnection):
+            if not connection.in_transaction():
+                await connection.begin()
             return AsyncPsycopg(raw, schema)
         # through SQLAlchemy, because it begins asyncpg's transaction only with its own first statement
         return Dollar(connection.exec_driver_sql, schema)

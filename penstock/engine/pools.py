@@ -1,17 +1,163 @@
-"""Connections kept open: one pool for sync callers, one for each event loop. Opened when first needed."""
+"""Connections kept open: one pool for sync callers, one for each event loop. Opened when first needed.
+
+Nothing runs in the background: whoever finds no idle connection opens one. psycopg_pool has tasks and threads for that,
+and its tasks swallow a cancellation: an event loop that ended while one was connecting never ended (3 runs of 8 of a
+program that enqueues one job and returns). It also hides why a server cannot be reached behind a timeout.
+"""
 
 import asyncio
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg.pq import TransactionStatus
 
-SyncPool = ConnectionPool[psycopg.Connection[Any]]
-AsyncPool = AsyncConnectionPool[psycopg.AsyncConnection[Any]]
+PATIENCE = 30.0
+"""Seconds to wait for a connection while all are in use."""
+
+RESTART = 10.0
+"""Seconds to go on trying to connect to a server that was there before: it may be restarting."""
+
+IDLE = 600.0
+"""Seconds without use after which a connection is closed rather than used: something on the way may have cut it."""
+
+
+class SyncConnection(psycopg.Connection[Any]):
+    # psycopg takes a connection with this attribute for a pool's, which may end with the program without a warning
+    _pool = None
+
+
+class AsyncConnection(psycopg.AsyncConnection[Any]):
+    _pool = None
+
+
+C = TypeVar("C", SyncConnection, AsyncConnection)
+
+
+class _Kept(Generic[C]):
+    """Idle connections, the last used one first, and when to open another."""
+
+    def __init__(self, url: str) -> None:
+        self.settings: dict[str, Any] = {"conninfo": url, "autocommit": True, "application_name": "penstock"}
+        self.pid = os.getpid()
+        self.closed = False
+        self._idle: deque[tuple[float, C]] = deque()
+        self._lock = threading.Lock()
+        self._met = False
+
+    def take(self) -> C | None:
+        """The idle connection used last, if there is one worth using."""
+        oldest = time.monotonic() - IDLE
+        with self._lock:
+            while self._idle:
+                since, connection = self._idle.pop()
+                if since > oldest and not connection.closed:
+                    return connection
+                connection.pgconn.finish()
+        return None
+
+    def put_back(self, connection: C) -> None:
+        if connection.closed:
+            # it rarely ends alone: the server was restarted, or the network was
+            self.drop_idle()
+        elif self.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+            connection.pgconn.finish()
+        else:
+            now = time.monotonic()
+            with self._lock:
+                self._idle.append((now, connection))
+                while now - self._idle[0][0] > IDLE:
+                    self._idle.popleft()[1].pgconn.finish()
+
+    def drop_idle(self) -> None:
+        if self.pid != os.getpid():
+            return  # after a fork they are the parent's: finishing them here would end its sessions
+        with self._lock:
+            while self._idle:
+                self._idle.pop()[1].pgconn.finish()
+
+    def close(self) -> None:
+        self.closed = True
+        self.drop_idle()
+
+    def pauses(self) -> Iterator[float]:
+        """How long to wait between attempts to connect; ends when it is time to give up."""
+        deadline = time.monotonic() + (RESTART if self._met else 0)
+        pause = 0.05
+        while time.monotonic() + pause < deadline:
+            yield pause
+            pause = min(2 * pause, 1)
+
+    def met(self, connection: C) -> C:
+        self._met = True
+        return connection
+
+
+class SyncPool:
+    def __init__(self, url: str, size: int) -> None:
+        self.kept: _Kept[SyncConnection] = _Kept(url)
+        self._places = threading.Semaphore(size)
+
+    @contextmanager
+    def connection(self) -> Iterator[SyncConnection]:
+        if not self._places.acquire(timeout=PATIENCE):
+            raise _all_in_use()
+        try:
+            connection = self.kept.take() or self._open()
+            try:
+                yield connection
+            finally:
+                self.kept.put_back(connection)
+        finally:
+            self._places.release()
+
+    def _open(self) -> SyncConnection:
+        for pause in self.kept.pauses():
+            try:
+                return self.kept.met(SyncConnection.connect(**self.kept.settings))
+            except psycopg.OperationalError:
+                time.sleep(pause)
+        return self.kept.met(SyncConnection.connect(**self.kept.settings))
+
+
+class AsyncPool:
+    def __init__(self, url: str, size: int) -> None:
+        self.kept: _Kept[AsyncConnection] = _Kept(url)
+        self._places = asyncio.Semaphore(size)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._places.acquire()
+        except TimeoutError:
+            raise _all_in_use() from None
+        try:
+            connection = self.kept.take() or await self._open()
+            try:
+                yield connection
+            finally:
+                self.kept.put_back(connection)
+        finally:
+            self._places.release()
+
+    async def _open(self) -> AsyncConnection:
+        for pause in self.kept.pauses():
+            try:
+                return self.kept.met(await AsyncConnection.connect(**self.kept.settings))
+            except psycopg.OperationalError:
+                await asyncio.sleep(pause)
+        return self.kept.met(await AsyncConnection.connect(**self.kept.settings))
+
+
+def _all_in_use() -> psycopg.OperationalError:
+    return psycopg.OperationalError(f"all connections were in use for {PATIENCE:.0f} s: raise Penstock(pool_size=…)")
 
 
 class Pools:
@@ -22,44 +168,36 @@ class Pools:
         self._size = size
         self._lock = threading.Lock()
         self._sync: SyncPool | None = None
-        self._sync_pid = 0
         self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncPool] = WeakKeyDictionary()
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "conninfo": self.url(),
-            "min_size": 1,
-            "max_size": self._size,
-            "timeout": 30,
-            "open": False,
-            "kwargs": {"autocommit": True, "application_name": "penstock"},
-        }
 
     def sync(self) -> SyncPool:
         with self._lock:
-            if self._sync is None or self._sync_pid != os.getpid():
-                pool: SyncPool = ConnectionPool(**self._settings())
-                pool.open()
-                self._sync, self._sync_pid = pool, os.getpid()
+            if self._sync is None or self._sync.kept.pid != os.getpid():
+                self._sync = SyncPool(self.url(), self._size)
             return self._sync
 
     async def of_this_loop(self) -> AsyncPool:
         loop = asyncio.get_running_loop()
         pool = self._async.get(loop)
-        if pool is None:
-            pool = AsyncConnectionPool(**self._settings())
-            self._async[loop] = pool
-            await pool.open()
+        if pool is None or pool.kept.pid != os.getpid():
+            self._drop_ended_loops()
+            pool = self._async[loop] = AsyncPool(self.url(), self._size)
         return pool
 
     def close(self) -> None:
         with self._lock:
-            if self._sync is not None and self._sync_pid == os.getpid():
-                self._sync.close()
+            if self._sync is not None:
+                self._sync.kept.close()
             self._sync = None
+        self._drop_ended_loops()
 
     async def aclose(self) -> None:
         pool = self._async.pop(asyncio.get_running_loop(), None)
         if pool is not None:
-            await pool.close()
+            pool.kept.close()
         self.close()
+
+    def _drop_ended_loops(self) -> None:
+        for loop in list(self._async):
+            if loop.is_closed():
+                self._async.pop(loop).kept.close()

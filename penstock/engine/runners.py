@@ -40,7 +40,8 @@ class Psycopg:
         self._schema = schema
 
     def run(self, call: Call[T]) -> T:
-        with self._connection.cursor(row_factory=tuple_row) as cursor:
+        # not connection.cursor(): the caller's factory may read %s otherwise
+        with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
             cursor.execute(render(call.text, self._schema).encode(), call.params, binary=call.binary)
             return call.read(cursor.fetchall())
 
@@ -61,7 +62,7 @@ class AsyncPsycopg:
         self._schema = schema
 
     async def run(self, call: Call[T]) -> T:
-        async with self._connection.cursor(row_factory=tuple_row) as cursor:
+        async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
             await cursor.execute(render(call.text, self._schema).encode(), call.params, binary=call.binary)
             return call.read(await cursor.fetchall())
 
@@ -87,7 +88,9 @@ class DBAPI:
         cursor = self._connection.cursor()
         try:
             cursor.execute(render(call.text, self._schema), call.params)
-            return call.read(cursor.fetchall())
+            # psycopg2's RealDictCursor gives dicts
+            rows = [tuple(row.values() if isinstance(row, dict) else row) for row in cursor.fetchall()]
+            return call.read(rows)
         finally:
             cursor.close()
 

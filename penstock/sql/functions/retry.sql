@@ -67,7 +67,7 @@ begin
         id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
         awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options,
         waiting_on)
-      select id, created_at, v_now, turn, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
+      select id, created_at, v_now, 0, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
              awaited, coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
              case when rollup is null then null else progress end, rollup, errors, options, 0
         from taken
@@ -79,6 +79,7 @@ begin
       using errcode = 'PS006', hint = 'retry it when that one has finished';
   end;
 
+  perform penstock.retake_turns(v_revived);
   -- what they wait for cannot finish uncounted: it would not see these rows before they are committed
   perform from penstock.jobs
     where (id = any(array(select waits_for from penstock.edges where job = any(v_revived))) or parent = any(v_revived))

@@ -1,0 +1,836 @@
+-- What the migrations make, as pg_dump tells it; functions without their bodies. To refresh it: python -m tests.sql.dump_schema
+
+-- Name: penstock; Type: SCHEMA; Schema: -; Owner: -
+CREATE SCHEMA penstock;
+
+-- Name: job_state; Type: TYPE; Schema: penstock; Owner: -
+CREATE TYPE penstock.job_state AS ENUM (
+    'blocked',
+    'scheduled',
+    'ready',
+    'running',
+    'succeeded',
+    'failed',
+    'cancelled'
+);
+
+-- Name: add_edges(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off';
+
+-- Name: add_error(jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE;
+
+-- Name: add_partitions(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_partitions() RETURNS integer
+    LANGUAGE plpgsql;
+
+-- Name: advance_turn(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: as_array(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+
+-- Name: backoff_delay(jsonb, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) RETURNS interval
+    LANGUAGE plpgsql;
+
+-- Name: bubble(uuid, text, numeric, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: jobs; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.jobs (
+    id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    turn bigint DEFAULT 0 NOT NULL,
+    lease bigint,
+    state penstock.job_state NOT NULL,
+    priority integer DEFAULT 0 NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    max_attempts integer DEFAULT 5 NOT NULL,
+    claims integer DEFAULT 0 NOT NULL,
+    snoozes integer DEFAULT 0 NOT NULL,
+    max_snoozes integer,
+    waiting_on integer DEFAULT 0 NOT NULL,
+    weight real,
+    awaited boolean DEFAULT false NOT NULL,
+    watched boolean DEFAULT false NOT NULL,
+    counted boolean DEFAULT false NOT NULL,
+    cancel_requested boolean DEFAULT false NOT NULL,
+    queue text DEFAULT 'default'::text NOT NULL,
+    kind text NOT NULL,
+    parent uuid,
+    owner text,
+    org text,
+    unique_key text,
+    limit_key text,
+    phase text,
+    args jsonb DEFAULT '{}'::jsonb NOT NULL,
+    progress jsonb,
+    rollup jsonb,
+    errors jsonb,
+    options jsonb,
+    CONSTRAINT args_fit CHECK ((pg_column_size(args) <= 1048576)),
+    CONSTRAINT args_is_an_object CHECK ((jsonb_typeof(args) = 'object'::text)),
+    CONSTRAINT kind_is_a_name CHECK ((kind <> ''::text)),
+    CONSTRAINT limit_key_is_not_empty CHECK ((limit_key <> ''::text)),
+    CONSTRAINT max_attempts_is_positive CHECK ((max_attempts > 0)),
+    CONSTRAINT queue_is_a_name CHECK ((queue <> ''::text))
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
+
+-- Name: COLUMN jobs.turn; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.turn IS 'Place among the turns of a fair queue, given at enqueue; 0 elsewhere.';
+
+-- Name: COLUMN jobs.attempt; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.attempt IS 'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
+
+-- Name: COLUMN jobs.claims; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.claims IS 'How often the job was claimed. With the lease it fences every write about a run; unlike attempt it never goes back.';
+
+-- Name: COLUMN jobs.awaited; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a row in edges).';
+
+-- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
+
+-- Name: bubble_ended(penstock.jobs, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: cancel(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.cancel(p_ids uuid[], p_reason text DEFAULT 'cancelled'::text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
+-- Name: cancel_tree(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text DEFAULT 'cancelled'::text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off';
+
+-- Name: claim(bigint, text, integer, integer[], bigint[], uuid[], text[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer DEFAULT 1, p_priorities integer[] DEFAULT NULL::integer[], p_turns bigint[] DEFAULT NULL::bigint[], p_ids uuid[] DEFAULT NULL::uuid[], p_kinds text[] DEFAULT NULL::text[], p_owner text DEFAULT NULL::text) RETURNS TABLE(id uuid, kind text, priority integer, turn bigint, attempt integer, max_attempts integer, claims integer, snoozes integer, owner text, org text, parent uuid, created_at timestamp with time zone, args text, options text)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: clock(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.clock() RETURNS timestamp with time zone
+    LANGUAGE sql;
+
+-- Name: close_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.close_lease(p_lease bigint) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
+-- Name: complete(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb DEFAULT NULL::jsonb) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off';
+
+-- Name: queues; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.queues (
+    name text NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    max_running integer,
+    max_running_per_key integer,
+    rate integer,
+    rate_per_key integer,
+    rate_period interval DEFAULT '00:00:01'::interval NOT NULL,
+    fair_by text,
+    backoff jsonb,
+    lease_length interval,
+    keep text DEFAULT 'all'::text NOT NULL,
+    limited boolean GENERATED ALWAYS AS (((max_running IS NOT NULL) OR (max_running_per_key IS NOT NULL) OR (rate IS NOT NULL) OR (rate_per_key IS NOT NULL))) STORED NOT NULL,
+    CONSTRAINT fair_by_is_a_column CHECK ((fair_by = ANY (ARRAY['owner'::text, 'org'::text, 'limit_key'::text]))),
+    CONSTRAINT keep_is_all_or_failed CHECK ((keep = ANY (ARRAY['all'::text, 'failed'::text]))),
+    CONSTRAINT lease_length_is_positive CHECK ((lease_length > '00:00:00'::interval)),
+    CONSTRAINT max_running_is_positive CHECK ((max_running > 0)),
+    CONSTRAINT max_running_per_key_is_positive CHECK ((max_running_per_key > 0)),
+    CONSTRAINT name_is_not_empty CHECK ((name <> ''::text)),
+    CONSTRAINT rate_is_positive CHECK ((rate > 0)),
+    CONSTRAINT rate_per_key_is_positive CHECK ((rate_per_key > 0)),
+    CONSTRAINT rate_period_is_positive CHECK ((rate_period > '00:00:00'::interval))
+);
+
+-- Name: count_starts(penstock.queues, uuid[], timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.count_starts(p_queue penstock.queues, p_ids uuid[], p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: count_usage(text, text, bigint, double precision, bigint, bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint DEFAULT 0, p_seconds double precision DEFAULT 0, p_failures bigint DEFAULT 0, p_bytes bigint DEFAULT 0) RETURNS void
+    LANGUAGE sql;
+
+-- Name: drop_old_history(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.drop_old_history() RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '2s';
+
+-- Name: enqueue(text, jsonb, text, timestamp with time zone, integer, integer, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue(kind text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT 'default'::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, max_attempts integer DEFAULT 5, owner text DEFAULT NULL::text, org text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, idempotency_key text DEFAULT NULL::text, after uuid[] DEFAULT NULL::uuid[], options jsonb DEFAULT NULL::jsonb) RETURNS uuid
+    LANGUAGE sql;
+
+-- Name: enqueue_jobs(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue_jobs(p_jobs jsonb) RETURNS TABLE(id uuid, created boolean)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
+-- Name: enqueue_one(penstock.jobs, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) RETURNS TABLE(id uuid, created boolean)
+    LANGUAGE plpgsql;
+
+-- Name: enqueue_plain(uuid, text, jsonb, text, integer, integer, timestamp with time zone, double precision, integer, text, text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: extend_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.extend_lease(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[])
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: fail(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: filter_text(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.filter_text(p_filter jsonb) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE;
+
+-- Name: finish(uuid[], penstock.job_state, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb DEFAULT '{}'::jsonb, p_output jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fold_usage() RETURNS integer
+    LANGUAGE plpgsql;
+
+-- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
+    LANGUAGE plpgsql;
+
+-- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: history; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.history (
+    id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone NOT NULL,
+    turn bigint NOT NULL,
+    lease bigint,
+    state penstock.job_state NOT NULL,
+    priority integer NOT NULL,
+    attempt integer NOT NULL,
+    max_attempts integer NOT NULL,
+    claims integer NOT NULL,
+    snoozes integer NOT NULL,
+    max_snoozes integer,
+    weight real,
+    awaited boolean NOT NULL,
+    queue text NOT NULL,
+    kind text NOT NULL,
+    parent uuid,
+    owner text,
+    org text,
+    unique_key text,
+    limit_key text,
+    phase text,
+    args jsonb NOT NULL,
+    progress jsonb,
+    rollup jsonb,
+    errors jsonb,
+    options jsonb,
+    output jsonb
+)
+PARTITION BY RANGE (id);
+
+-- Name: all_jobs; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.all_jobs WITH (security_invoker='true') AS
+ SELECT jobs.id,
+    jobs.queue,
+    jobs.kind,
+    jobs.state,
+    jobs.priority,
+    jobs.attempt,
+    jobs.max_attempts,
+    jobs.snoozes,
+    jobs.max_snoozes,
+    jobs.waiting_on,
+    jobs.parent,
+    jobs.owner,
+    jobs.org,
+    jobs.unique_key,
+    jobs.limit_key,
+    jobs.phase,
+    jobs.weight,
+    jobs.cancel_requested,
+    jobs.args,
+    jobs.progress,
+    jobs.rollup,
+    jobs.errors,
+    jobs.options,
+    NULL::jsonb AS output,
+    jobs.lease,
+    jobs.claims,
+    jobs.created_at,
+    jobs.run_at,
+    jobs.started_at,
+    NULL::timestamp with time zone AS finished_at
+   FROM penstock.jobs
+UNION ALL
+ SELECT history.id,
+    history.queue,
+    history.kind,
+    history.state,
+    history.priority,
+    history.attempt,
+    history.max_attempts,
+    history.snoozes,
+    history.max_snoozes,
+    0 AS waiting_on,
+    history.parent,
+    history.owner,
+    history.org,
+    history.unique_key,
+    history.limit_key,
+    history.phase,
+    history.weight,
+    false AS cancel_requested,
+    history.args,
+    history.progress,
+    history.rollup,
+    history.errors,
+    history.options,
+    history.output,
+    history.lease,
+    history.claims,
+    history.created_at,
+    history.run_at,
+    history.started_at,
+    history.finished_at
+   FROM penstock.history;
+
+-- Name: list_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.all_jobs
+    LANGUAGE plpgsql STABLE
+    SET jit TO 'off';
+
+-- Name: maintain(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.maintain() RETURNS jsonb
+    LANGUAGE plpgsql;
+
+-- Name: new_job(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.new_job(p_job jsonb) RETURNS penstock.jobs
+    LANGUAGE plpgsql;
+
+-- Name: next_run_at(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
+
+-- Name: open_lease(text, interval, text[], text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT '00:00:30'::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer) RETURNS bigint
+    LANGUAGE plpgsql;
+
+-- Name: outputs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.outputs(p_id uuid) RETURNS TABLE(id uuid, name text, kind text, phase text, state penstock.job_state, args jsonb, output jsonb)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
+
+-- Name: pick_by_key(penstock.queues, integer, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) RETURNS uuid[]
+    LANGUAGE plpgsql;
+
+-- Name: pick_limited(penstock.queues, integer, text[], text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: pick_ready(text, integer, integer[], bigint[], uuid[], text[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off';
+
+-- Name: promote(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.promote(p_limit integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: purge_where(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.purge_where(p_filter jsonb DEFAULT '{}'::jsonb) RETURNS integer
+    LANGUAGE plpgsql;
+
+-- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
+    LANGUAGE sql STABLE;
+
+-- Name: recall_steps(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output jsonb)
+    LANGUAGE sql STABLE;
+
+-- Name: reclaim(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.reclaim() RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: recount(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.recount(p_flow uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
+
+-- Name: recount_edges(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.recount_edges(p_id uuid) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: refuse_blobs(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.refuse_blobs(p_args jsonb) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: release(bigint, uuid[], integer[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[] DEFAULT NULL::integer[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: release_unknown(bigint, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off';
+
+-- Name: remember_step(bigint, uuid, integer, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
+-- Name: report_progress(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) RETURNS TABLE(id uuid, cancel_requested boolean)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: retry(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.retry(p_ids uuid[], p_queue text DEFAULT NULL::text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
+
+-- Name: retry_where(jsonb, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.retry_where(p_filter jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT NULL::text) RETURNS uuid[]
+    LANGUAGE plpgsql;
+
+-- Name: rollup_add(jsonb, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE;
+
+-- Name: rollup_progress(jsonb, jsonb, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb DEFAULT NULL::jsonb, p_message text DEFAULT NULL::text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE;
+
+-- Name: set_queue(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.set_queue(p_name text, p_settings jsonb DEFAULT '{}'::jsonb) RETURNS penstock.queues
+    LANGUAGE plpgsql;
+
+-- Name: settle(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.settle(p_finished uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: snooze(bigint, uuid[], integer[], double precision[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: starts_left(text, text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE sql STABLE;
+
+-- Name: stop_cancelled(bigint, uuid[], integer[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text DEFAULT 'cancelled'::text) RETURNS SETOF uuid
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: stop_waiting(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.stop_waiting(p_lease bigint) RETURNS void
+    LANGUAGE sql;
+
+-- Name: take_idempotency_key(penstock.jobs, text, double precision); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) RETURNS uuid
+    LANGUAGE plpgsql;
+
+-- Name: take_turns(text, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_turns(p_queue text, p_key text, p_jobs integer) RETURNS bigint
+    LANGUAGE plpgsql;
+
+-- Name: tell_watchers(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
+    LANGUAGE sql;
+
+-- Name: unblock(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
+    LANGUAGE plpgsql;
+
+-- Name: uuid7(timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.uuid7(p_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS uuid
+    LANGUAGE sql;
+
+-- Name: uuid7_floor(timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE;
+
+-- Name: wait_for_work(bigint, text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer DEFAULT pg_backend_pid()) RETURNS void
+    LANGUAGE sql;
+
+-- Name: wake(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.wake(p_queue text, p_jobs integer DEFAULT 1) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: watch(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.watch(p_id uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
+-- Name: edges; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.edges (
+    job uuid NOT NULL,
+    waits_for uuid NOT NULL
+);
+
+-- Name: history_strays; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.history_strays (
+    id uuid CONSTRAINT history_id_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT history_created_at_not_null NOT NULL,
+    run_at timestamp with time zone CONSTRAINT history_run_at_not_null NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone CONSTRAINT history_finished_at_not_null NOT NULL,
+    turn bigint CONSTRAINT history_turn_not_null NOT NULL,
+    lease bigint,
+    state penstock.job_state CONSTRAINT history_state_not_null NOT NULL,
+    priority integer CONSTRAINT history_priority_not_null NOT NULL,
+    attempt integer CONSTRAINT history_attempt_not_null NOT NULL,
+    max_attempts integer CONSTRAINT history_max_attempts_not_null NOT NULL,
+    claims integer CONSTRAINT history_claims_not_null NOT NULL,
+    snoozes integer CONSTRAINT history_snoozes_not_null NOT NULL,
+    max_snoozes integer,
+    weight real,
+    awaited boolean CONSTRAINT history_awaited_not_null NOT NULL,
+    queue text CONSTRAINT history_queue_not_null NOT NULL,
+    kind text CONSTRAINT history_kind_not_null NOT NULL,
+    parent uuid,
+    owner text,
+    org text,
+    unique_key text,
+    limit_key text,
+    phase text,
+    args jsonb CONSTRAINT history_args_not_null NOT NULL,
+    progress jsonb,
+    rollup jsonb,
+    errors jsonb,
+    options jsonb,
+    output jsonb
+);
+
+-- Name: idempotency_keys; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.idempotency_keys (
+    owner text NOT NULL,
+    key text NOT NULL,
+    job uuid NOT NULL,
+    fingerprint bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+-- Name: leases; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.leases (
+    id bigint NOT NULL,
+    worker text NOT NULL,
+    host text,
+    pid integer,
+    queues text[] DEFAULT '{}'::text[] NOT NULL,
+    length interval NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: leases_id_seq; Type: SEQUENCE; Schema: penstock; Owner: -
+ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.leases_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: schema_migrations; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.schema_migrations (
+    number integer NOT NULL,
+    name text NOT NULL,
+    functions text,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+-- Name: settings; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.settings (
+    only_row boolean DEFAULT true NOT NULL,
+    history_kept interval DEFAULT '30 days'::interval NOT NULL,
+    partition_length interval DEFAULT '1 day'::interval NOT NULL,
+    partitions_ahead integer DEFAULT 3 NOT NULL,
+    CONSTRAINT history_kept_is_positive CHECK ((history_kept > '00:00:00'::interval)),
+    CONSTRAINT partition_length_is_whole_days CHECK (((partition_length >= '1 day'::interval) AND (((EXTRACT(epoch FROM partition_length))::bigint % (86400)::bigint) = 0))),
+    CONSTRAINT there_is_one_row CHECK (only_row)
+);
+
+-- Name: starts; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.starts (
+    queue text NOT NULL,
+    key text NOT NULL,
+    bucket timestamp with time zone NOT NULL,
+    jobs integer NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: steps; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.steps (
+    job uuid NOT NULL,
+    name text NOT NULL,
+    output jsonb,
+    done_at timestamp with time zone NOT NULL
+);
+
+-- Name: turns; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.turns (
+    queue text NOT NULL,
+    key text NOT NULL,
+    turn bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: usage; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.usage (
+    day date NOT NULL,
+    org text NOT NULL,
+    kind text NOT NULL,
+    runs bigint NOT NULL,
+    seconds double precision NOT NULL,
+    failures bigint NOT NULL,
+    bytes bigint NOT NULL
+);
+
+-- Name: usage_log; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.usage_log (
+    day date CONSTRAINT usage_day_not_null NOT NULL,
+    org text CONSTRAINT usage_org_not_null NOT NULL,
+    kind text CONSTRAINT usage_kind_not_null NOT NULL,
+    runs bigint CONSTRAINT usage_runs_not_null NOT NULL,
+    seconds double precision CONSTRAINT usage_seconds_not_null NOT NULL,
+    failures bigint CONSTRAINT usage_failures_not_null NOT NULL,
+    bytes bigint CONSTRAINT usage_bytes_not_null NOT NULL
+);
+
+-- Name: usage_so_far; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.usage_so_far WITH (security_invoker='true') AS
+ SELECT day,
+    org,
+    kind,
+    (sum(runs))::bigint AS runs,
+    sum(seconds) AS seconds,
+    (sum(failures))::bigint AS failures,
+    (sum(bytes))::bigint AS bytes
+   FROM ( SELECT usage.day,
+            usage.org,
+            usage.kind,
+            usage.runs,
+            usage.seconds,
+            usage.failures,
+            usage.bytes
+           FROM penstock.usage
+        UNION ALL
+         SELECT usage_log.day,
+            usage_log.org,
+            usage_log.kind,
+            usage_log.runs,
+            usage_log.seconds,
+            usage_log.failures,
+            usage_log.bytes
+           FROM penstock.usage_log) counted
+  GROUP BY day, org, kind;
+
+-- Name: waiting; Type: TABLE; Schema: penstock; Owner: -
+CREATE UNLOGGED TABLE penstock.waiting (
+    queue text NOT NULL,
+    lease bigint NOT NULL,
+    backend integer NOT NULL
+);
+
+-- Name: history_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.history ATTACH PARTITION penstock.history_strays DEFAULT;
+
+-- Name: edges edges_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.edges
+    ADD CONSTRAINT edges_pkey PRIMARY KEY (job, waits_for);
+
+-- Name: history history_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.history
+    ADD CONSTRAINT history_pkey PRIMARY KEY (id);
+
+-- Name: history_strays history_strays_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.history_strays
+    ADD CONSTRAINT history_strays_pkey PRIMARY KEY (id);
+
+-- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (owner, key);
+
+-- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+-- Name: leases leases_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.leases
+    ADD CONSTRAINT leases_pkey PRIMARY KEY (id);
+
+-- Name: queues queues_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.queues
+    ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
+
+-- Name: schema_migrations schema_migrations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (number);
+
+-- Name: settings settings_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.settings
+    ADD CONSTRAINT settings_pkey PRIMARY KEY (only_row);
+
+-- Name: starts starts_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.starts
+    ADD CONSTRAINT starts_pkey PRIMARY KEY (queue, key, bucket);
+
+-- Name: steps steps_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.steps
+    ADD CONSTRAINT steps_pkey PRIMARY KEY (job, name);
+
+-- Name: turns turns_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.turns
+    ADD CONSTRAINT turns_pkey PRIMARY KEY (queue, key);
+
+-- Name: usage usage_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.usage
+    ADD CONSTRAINT usage_pkey PRIMARY KEY (day, org, kind);
+
+-- Name: waiting waiting_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.waiting
+    ADD CONSTRAINT waiting_pkey PRIMARY KEY (queue, lease);
+
+-- Name: edges_waits_for; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX edges_waits_for ON penstock.edges USING btree (waits_for);
+
+-- Name: history_given_up; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_given_up ON ONLY penstock.history USING btree (queue, id) WHERE (state = 'failed'::penstock.job_state);
+
+-- Name: history_owner; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_owner ON ONLY penstock.history USING btree (owner, id) WHERE (owner IS NOT NULL);
+
+-- Name: history_parent; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_parent ON ONLY penstock.history USING btree (parent) WHERE (parent IS NOT NULL);
+
+-- Name: history_strays_owner_id_idx; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_strays_owner_id_idx ON penstock.history_strays USING btree (owner, id) WHERE (owner IS NOT NULL);
+
+-- Name: history_strays_parent_idx; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_strays_parent_idx ON penstock.history_strays USING btree (parent) WHERE (parent IS NOT NULL);
+
+-- Name: history_strays_queue_id_idx; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_strays_queue_id_idx ON penstock.history_strays USING btree (queue, id) WHERE (state = 'failed'::penstock.job_state);
+
+-- Name: idempotency_keys_expires_at; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX idempotency_keys_expires_at ON penstock.idempotency_keys USING btree (expires_at);
+
+-- Name: jobs_counted; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_counted ON penstock.jobs USING btree (queue, limit_key) WHERE ((state = 'running'::penstock.job_state) AND counted);
+
+-- Name: jobs_owner; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_owner ON penstock.jobs USING btree (owner, id) WHERE (owner IS NOT NULL);
+
+-- Name: jobs_parent; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_parent ON penstock.jobs USING btree (parent) WHERE (parent IS NOT NULL);
+
+-- Name: jobs_ready; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, priority, turn, id) WHERE (state = 'ready'::penstock.job_state);
+
+-- Name: jobs_ready_by_key; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_ready_by_key ON penstock.jobs USING btree (queue, limit_key, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (limit_key IS NOT NULL));
+
+-- Name: jobs_running; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_running ON penstock.jobs USING btree (lease) WHERE (state = 'running'::penstock.job_state);
+
+-- Name: jobs_scheduled; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state = 'scheduled'::penstock.job_state);
+
+-- Name: jobs_unique; Type: INDEX; Schema: penstock; Owner: -
+CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key) WHERE (unique_key IS NOT NULL);
+
+-- Name: history_strays_owner_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.history_owner ATTACH PARTITION penstock.history_strays_owner_id_idx;
+
+-- Name: history_strays_parent_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.history_parent ATTACH PARTITION penstock.history_strays_parent_idx;
+
+-- Name: history_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.history_pkey ATTACH PARTITION penstock.history_strays_pkey;
+
+-- Name: history_strays_queue_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.history_given_up ATTACH PARTITION penstock.history_strays_queue_id_idx;
