@@ -29,6 +29,7 @@ from penstock.job import ClaimedJob, Job, JobState, NewJob
 from penstock.jobs import Page
 from penstock.outcome import Cancel, Fail, Snooze
 from penstock.queues import Queue
+from penstock.usage import Usage
 
 __all__ = [
     "Backoff",
@@ -62,6 +63,7 @@ __all__ = [
     "UnknownJob",
     "UnknownKind",
     "UnsupportedConnection",
+    "Usage",
     "batch",
     "dedupe_key",
 ]

@@ -19,6 +19,7 @@ from penstock.jobs import Jobs
 from penstock.payload import MAX_PAYLOAD
 from penstock.queues import Queues
 from penstock.sql import quote_schema
+from penstock.usage import Meter
 
 if TYPE_CHECKING:
     from penstock.embedded import EmbeddedPostgres
@@ -48,6 +49,7 @@ class Penstock:
         self.engine = PostgresEngine(self.url, schema=schema, pool_size=pool_size)
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
+        self.usage = Meter(self.engine)
         self._url = url or os.environ.get("DATABASE_URL") or None
         self._folder = Path(folder)
         self._migrate_first = migrate
