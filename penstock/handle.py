@@ -10,7 +10,7 @@ import msgspec
 from penstock.engine import PostgresEngine, calls, waiting
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
-from penstock.payload import from_builtin
+from penstock.payload import can_read, from_builtin
 
 R = TypeVar("R")
 
@@ -74,7 +74,7 @@ class JobHandle(Generic[R]):
         if job.state is JobState.FAILED:
             raise JobFailed(f"{job.kind} {job.id} failed after {job.attempt} attempts: {job.last_error}")
         kind = _return_type(self._function)
-        return typing.cast(R, msgspec.convert(job.output, kind, dec_hook=_read_custom, str_keys=True))
+        return typing.cast(R, msgspec.convert(job.output, kind, dec_hook=from_builtin, str_keys=True))
 
 
 class JobHandles(Sequence[JobHandle[R]]):
@@ -102,20 +102,12 @@ class JobHandles(Sequence[JobHandle[R]]):
 
 
 def _return_type(function: Callable[..., Any] | None) -> Any:
-    """The type to read a result as: the handler's return annotation, if there is one that makes sense here."""
+    """The type to read a result as: the handler's return annotation, if JSON can carry it."""
     if function is None:
         return Any
     try:
         hint = typing.get_type_hints(function).get("return", Any)
-        msgspec.inspect.type_info(hint)
+        info = msgspec.inspect.type_info(hint)
     except (NameError, TypeError):
         return Any
-    return hint
-
-
-def _read_custom(kind: type, value: Any) -> Any:
-    """Pydantic models and paths as such; what else JSON cannot carry as it was stored."""
-    try:
-        return from_builtin(kind, value)
-    except TypeError:
-        return value
+    return Any if isinstance(info, msgspec.inspect.CustomType) and not can_read(info.cls) else hint

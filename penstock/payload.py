@@ -14,7 +14,7 @@ import msgspec
 from penstock.errors import InvalidArguments, PayloadTooLarge
 
 MAX_PAYLOAD = 256 * 1024
-"""Bytes of JSON a job's arguments may have by default. The table itself refuses more than 1 MiB."""
+"""Bytes of JSON a job's arguments may have by default. Plain SQL is held to 1 MiB."""
 
 MAX_BLOB = 16 * 1024
 """Characters a text that looks like an encoded file may have."""
@@ -106,15 +106,24 @@ def to_builtin(value: object) -> object:
 
 def from_builtin(kind: type, value: Any) -> Any:
     """The reverse of to_builtin."""
+    if not can_read(kind):
+        raise TypeError(f"cannot read a {kind!r} from JSON; use a dataclass, a msgspec.Struct or a pydantic model")
+    if kind is object:
+        return value
     validate = getattr(kind, "model_validate", None)
-    if callable(validate):
-        try:
-            return validate(value)
-        except ValueError as error:
-            raise ValueError(str(error)) from None
-    if isinstance(kind, type) and issubclass(kind, PurePath):
+    if validate is None:
         return kind(value)
-    raise TypeError(f"cannot read a {kind!r} from JSON; use a dataclass, a msgspec.Struct or a pydantic model")
+    try:
+        return validate(value)
+    except ValueError as error:
+        raise ValueError(str(error)) from None
+
+
+def can_read(kind: type) -> bool:
+    """Whether from_builtin knows the type."""
+    if not isinstance(kind, type):
+        return False
+    return kind is object or hasattr(kind, "model_validate") or issubclass(kind, PurePath)
 
 
 _encoder = msgspec.json.Encoder(enc_hook=to_builtin)

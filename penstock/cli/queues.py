@@ -96,4 +96,4 @@ def _change(app: Penstock, json: bool, name: str, changes: dict[str, Any]) -> No
         print_json(queue)
     else:
         told = " ".join(f"{key}={value}" for key, value in queue.settings.items())
-        out.print(f"{name}: {'paused' if queue.paused else 'active'} {told}".rstrip(), highlight=False)
+        out.print(f"{name}: {'paused' if queue.paused else 'active'} {told}".rstrip(), highlight=False, markup=False)

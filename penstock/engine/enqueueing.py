@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import overload
 from uuid import UUID
@@ -19,7 +19,10 @@ from penstock.job import Enqueued, NewJob
 COPY_FROM = 20
 """From so many jobs on COPY is faster than JSON, its extra round trips counted."""
 
-_JSON_AT_ONCE = 1000
+_JSON_AT_ONCE = 64 * 1024 * 1024
+"""Bytes of JSON for one statement, of which Postgres takes 256 MB. Not less than it needs to be: where a caller's
+connection commits every statement, one statement is what makes a call all or none."""
+
 _ROWS_AT_ONCE = 1000
 _COPY = """copy penstock.jobs (id, args, turn, created_at, run_at, state, kind, queue, priority, max_attempts,
   max_snoozes, owner, org, limit_key, options) from stdin"""
@@ -87,7 +90,8 @@ def enqueue(work: Work, *, copy: bool = True) -> Script[Sequence[Enqueued]]:
         return AllCreated(ids_of(jobs))
     enqueued: list[Enqueued] = []
     # a flow's jobs name each other: they go together
-    at_once = len(jobs) if any(job.rollup for job in jobs) else _JSON_AT_ONCE
+    largest = max((len(job.args) for job in jobs), default=0)
+    at_once = len(jobs) if any(job.rollup for job in jobs) else max(1, _JSON_AT_ONCE // (largest + 1024))
     for start in range(0, len(jobs), at_once):
         enqueued += yield calls.enqueue_jobs(jobs[start : start + at_once])
     return enqueued
@@ -95,17 +99,16 @@ def enqueue(work: Work, *, copy: bool = True) -> Script[Sequence[Enqueued]]:
 
 def _copy(template: NewJob, ids: Sequence[str], args: Sequence[bytes]) -> Script[None]:
     turn = 0
-    fair = yield calls.fair_queues([template.queue])
-    if fair:
-        key = getattr(template, fair[template.queue])
-        turn = yield calls.take_turns(template.queue, key, len(ids))
-    yield Copy(_COPY, _lines(template, zip(ids, args, strict=True), turn, 1 if fair else 0))
+    # the database's clock, not ours: workers compare run_at with that one
+    now, fair_by = yield calls.clock_and_fairness(template.queue)
+    if fair_by:
+        turn = yield calls.take_turns(template.queue, getattr(template, fair_by), len(ids))
+    yield Copy(_COPY, _lines(template, zip(ids, args, strict=True), now, turn, 1 if fair_by else 0))
     yield calls.wake(template.queue, len(ids))
 
 
-def _lines(template: NewJob, rows: Iterable[tuple[str, bytes]], turn: int, step: int) -> Iterator[str]:
+def _lines(template: NewJob, rows: Iterable[tuple[str, bytes]], now: datetime, turn: int, step: int) -> Iterator[str]:
     """COPY's text format. Whatever the jobs share is written once and repeated."""
-    now = datetime.now(UTC)
     run_at = template.run_at or now + timedelta(seconds=template.delay or 0)
     shared = "\t".join(
         _field(value)

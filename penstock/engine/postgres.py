@@ -13,9 +13,10 @@ from penstock.engine.callers import async_runner_for, runner_for
 from penstock.engine.cursor import Cursor
 from penstock.engine.enqueueing import COPY_FROM, Bulk, Work, enqueue, ids_of
 from penstock.engine.pools import Pools
-from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.runners import AsyncPsycopg, AsyncRunner, Psycopg, Runner, arun_script, one, run_script
 from penstock.engine.translate import sqlstate
-from penstock.job import ClaimedJob, Enqueued, Lease
+from penstock.errors import DuplicateKey
+from penstock.job import ClaimedJob, Enqueued, Lease, NewJob
 
 T = TypeVar("T")
 
@@ -57,41 +58,43 @@ class PostgresEngine:
 
     def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
-            runner = runner_for(connection, self.schema)
-            return run_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
-        for remaining in reversed(range(_TRIES)):
+            return self._enqueue_on(runner_for(connection, self.schema), work)
+        for attempt in range(1, _TRIES + 1):
             try:
-                with (
-                    self.pools.sync().connection() as own,
-                    own.transaction() if _is_many(work) else nullcontext(),
-                ):
-                    return run_script(Psycopg(own, self.schema), enqueue(work), self.schema)
-            except psycopg.Error as error:
-                if not remaining or not _may_enqueue_again(error):
+                with self.pools.sync().connection() as own:
+                    return self._enqueue_on(Psycopg(own, self.schema), work)
+            except (psycopg.Error, DuplicateKey) as error:
+                if attempt == _TRIES or not _may_enqueue_again(error, attempt):
                     raise
-                work, landed = _without(work, self.run(calls.existing_ids(ids_of(work))))
+                landed = self.run(calls.existing_ids(ids_of(work)))
                 if landed:
-                    return [*landed, *(self.enqueue(work) if work else ())]
+                    rest = _without(work, landed)
+                    return _in_order(work, landed, self.enqueue(rest) if rest else ())
         raise AssertionError("unreachable")
+
+    def _enqueue_on(self, runner: Runner, work: Work) -> Sequence[Enqueued]:
+        with runner.all_or_none() if isinstance(runner, Psycopg) and _is_many(work) else nullcontext():
+            return run_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
 
     async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
-            runner = await async_runner_for(connection, self.schema)
-            return await arun_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
-        for remaining in reversed(range(_TRIES)):
+            return await self._aenqueue_on(await async_runner_for(connection, self.schema), work)
+        for attempt in range(1, _TRIES + 1):
             try:
-                async with (
-                    (await self.pools.of_this_loop()).connection() as own,
-                    own.transaction() if _is_many(work) else nullcontext(),
-                ):
-                    return await arun_script(AsyncPsycopg(own, self.schema), enqueue(work), self.schema)
-            except psycopg.Error as error:
-                if not remaining or not _may_enqueue_again(error):
+                async with (await self.pools.of_this_loop()).connection() as own:
+                    return await self._aenqueue_on(AsyncPsycopg(own, self.schema), work)
+            except (psycopg.Error, DuplicateKey) as error:
+                if attempt == _TRIES or not _may_enqueue_again(error, attempt):
                     raise
-                work, landed = _without(work, await self.arun(calls.existing_ids(ids_of(work))))
+                landed = await self.arun(calls.existing_ids(ids_of(work)))
                 if landed:
-                    return [*landed, *(await self.aenqueue(work) if work else ())]
+                    rest = _without(work, landed)
+                    return _in_order(work, landed, await self.aenqueue(rest) if rest else ())
         raise AssertionError("unreachable")
+
+    async def _aenqueue_on(self, runner: AsyncRunner, work: Work) -> Sequence[Enqueued]:
+        async with runner.all_or_none() if isinstance(runner, AsyncPsycopg) and _is_many(work) else nullcontext():
+            return await arun_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
 
     # The hot path of a worker.
 
@@ -128,7 +131,10 @@ def _may_repeat(call: Call[Any], error: psycopg.Error) -> bool:
     return sqlstate(error) in _ROLLED_BACK or (call.repeatable and isinstance(error, _LOST))
 
 
-def _may_enqueue_again(error: psycopg.Error) -> bool:
+def _may_enqueue_again(error: Exception, attempt: int) -> bool:
+    if isinstance(error, DuplicateKey):
+        # the attempt whose connection was lost was still under way, and has committed meanwhile
+        return attempt > 1 and error.field == "id"
     return sqlstate(error) in _ROLLED_BACK or isinstance(error, _LOST)
 
 
@@ -137,10 +143,13 @@ def _is_many(work: Work) -> bool:
     return len(ids_of(work)) >= COPY_FROM
 
 
-def _without(work: Work, landed: set[UUID]) -> tuple[Work, list[Enqueued]]:
+def _without(work: Work, landed: set[UUID]) -> list[NewJob]:
     """After a lost connection: ids are ours, so those that exist tell that the commit went through. What is not among
     them stands for another job by its unique or idempotency key and may be asked for again."""
-    if not landed:
-        return work, []
-    jobs = work.jobs() if isinstance(work, Bulk) else work
-    return [job for job in jobs if job.id not in landed], [Enqueued(job.id, True) for job in jobs if job.id in landed]
+    return [job for job in (work.jobs() if isinstance(work, Bulk) else work) if job.id not in landed]
+
+
+def _in_order(work: Work, landed: set[UUID], others: Sequence[Enqueued]) -> list[Enqueued]:
+    """What landed and what the others stand for, in the order they were given."""
+    rest = iter(others)
+    return [Enqueued(id, True) if id in landed else next(rest) for id in map(UUID, ids_of(work))]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar, cast
 
 import psycopg
@@ -39,6 +40,10 @@ class Psycopg:
         self._connection = connection
         self._schema = schema
 
+    def all_or_none(self) -> AbstractContextManager[object]:
+        """Several statements as one, also where each would be committed by itself."""
+        return self._connection.transaction() if self._connection.autocommit else nullcontext()
+
     def run(self, call: Call[T]) -> T:
         # not connection.cursor(): the caller's factory may read %s otherwise
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
@@ -60,6 +65,9 @@ class AsyncPsycopg:
     def __init__(self, connection: psycopg.AsyncConnection[Any], schema: str) -> None:
         self._connection = connection
         self._schema = schema
+
+    def all_or_none(self) -> AbstractAsyncContextManager[object]:
+        return self._connection.transaction() if self._connection.autocommit else nullcontext()
 
     async def run(self, call: Call[T]) -> T:
         async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:

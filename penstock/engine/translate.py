@@ -12,10 +12,6 @@ _BY_STATE: dict[str, type[errors.PenstockError]] = {
     "PS005": errors.IdempotencyMismatch,
     "PS006": errors.UniqueKeyTaken,
 }
-_BY_CONSTRAINT: dict[str, tuple[type[errors.InvalidInput], str, str]] = {
-    "args_fit": (errors.PayloadTooLarge, "args", "over 1 MiB; put large data into an artifact and pass its path"),
-    "jobs_pkey": (errors.DuplicateKey, "id", "a job with this id exists; prepare each job anew"),
-}
 _FIELD = re.compile(r"([\w.-]+): (.*)", re.DOTALL)
 
 
@@ -38,10 +34,8 @@ def translate(error: Exception, schema: str) -> errors.PenstockError | None:
             f"schema {schema!r} is missing or older than this version of Penstock; run `penstock migrate` "
             f"({_message(error)})"
         )
-    if state in ("23505", "23514"):
-        for constraint, (refusal, field, problem) in _BY_CONSTRAINT.items():
-            if f'"{constraint}"' in str(error):
-                return refusal(field, problem)
+    if state == "23505" and '"jobs_pkey"' in str(error):
+        return errors.DuplicateKey("id", "a job with this id exists; prepare each job anew")
     kind = _BY_STATE.get(state or "")
     if kind is None:
         return None

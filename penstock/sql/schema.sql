@@ -16,12 +16,7 @@ CREATE TYPE penstock.job_state AS ENUM (
 
 -- Name: add_edges(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off';
+    LANGUAGE plpgsql;
 
 -- Name: add_error(jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
@@ -80,13 +75,7 @@ CREATE TABLE penstock.jobs (
     progress jsonb,
     rollup jsonb,
     errors jsonb,
-    options jsonb,
-    CONSTRAINT args_fit CHECK ((pg_column_size(args) <= 1048576)),
-    CONSTRAINT args_is_an_object CHECK ((jsonb_typeof(args) = 'object'::text)),
-    CONSTRAINT kind_is_a_name CHECK ((kind <> ''::text)),
-    CONSTRAINT limit_key_is_not_empty CHECK ((limit_key <> ''::text)),
-    CONSTRAINT max_attempts_is_positive CHECK ((max_attempts > 0)),
-    CONSTRAINT queue_is_a_name CHECK ((queue <> ''::text))
+    options jsonb
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
 
@@ -347,6 +336,10 @@ CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before 
     LANGUAGE plpgsql STABLE
     SET jit TO 'off';
 
+-- Name: lock_limits(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
+    LANGUAGE plpgsql;
+
 -- Name: maintain(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.maintain() RETURNS jsonb
     LANGUAGE plpgsql;
@@ -454,6 +447,10 @@ CREATE FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims 
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
+
+-- Name: retake_turns(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.retake_turns(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql;
 
 -- Name: retry(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retry(p_ids uuid[], p_queue text DEFAULT NULL::text) RETURNS uuid[]

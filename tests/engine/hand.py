@@ -30,7 +30,10 @@ class Hand:
         return run_script(self._runner, one(call), "penstock")
 
     def rows(self, text: str, *params: object) -> list[Row]:
-        return self.connection.execute(text.encode(), params).fetchall()
+        return self.connection.execute(text.encode(), params or None).fetchall()
+
+    def do(self, text: str, *params: object) -> None:
+        self.connection.execute(text.encode(), params or None)
 
     def value(self, text: str, *params: object) -> Any:
         return self.rows(text, *params)[0][0]

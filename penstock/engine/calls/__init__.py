@@ -1,6 +1,13 @@
 """Every call of the engine, defined once. Each returns a value that a sync or an async connection can run."""
 
-from penstock.engine.calls.enqueueing import enqueue_jobs, enqueue_plain, existing_ids, fair_queues, take_turns, wake
+from penstock.engine.calls.enqueueing import (
+    clock_and_fairness,
+    enqueue_jobs,
+    enqueue_plain,
+    existing_ids,
+    take_turns,
+    wake,
+)
 from penstock.engine.calls.queues import queue_stats, set_queue, usage
 from penstock.engine.calls.records import cancel, get_job, list_jobs, purge_where, retry, retry_where, watch
 from penstock.engine.calls.upkeep import maintain, next_run_at, promote, reclaim
@@ -26,6 +33,7 @@ from penstock.engine.calls.working import (
 __all__ = [
     "cancel",
     "claim",
+    "clock_and_fairness",
     "close_lease",
     "complete",
     "enqueue_jobs",
@@ -33,7 +41,6 @@ __all__ = [
     "existing_ids",
     "extend_lease",
     "fail",
-    "fair_queues",
     "get_job",
     "list_jobs",
     "maintain",

@@ -1,6 +1,7 @@
 """Calls that enqueue. Parameters and results are text, so that any driver of the caller's can run them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from penstock.engine.call import Call, first, nothing
@@ -40,12 +41,12 @@ def existing_ids(ids: Sequence[str]) -> Call[set[UUID]]:
     )
 
 
-def fair_queues(names: Iterable[str]) -> Call[dict[str, str]]:
-    """Of these queues, the fair ones and what they are fair by."""
+def clock_and_fairness(queue: str) -> Call[tuple[datetime, str | None]]:
+    """The engine's time, and what the queue is fair by, if it is."""
     return Call(
-        "select name, fair_by from penstock.queues where name = any(%s) and fair_by is not null",
-        [list(names)],
-        lambda rows: dict(rows),
+        "select penstock.clock(), (select fair_by from penstock.queues where name = %s)",
+        [queue],
+        lambda rows: (rows[0][0], rows[0][1]),
         repeatable=True,
     )
 

@@ -3,11 +3,6 @@
 create or replace function penstock.add_edges(p_job uuid, p_after jsonb)
 returns int
 language plpgsql
-set enable_seqscan = off
-set jit = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_after uuid[] := array(select distinct waits_for::uuid as id from jsonb_array_elements_text(p_after) as waits_for order by id);

@@ -17,7 +17,7 @@ begin
   v_from := date_bin(v_length, v_now, timestamptz '2024-01-01 00:00:00+00');
   for i in 0 .. v_settings.partitions_ahead loop
     v_name := 'history_' || to_char((v_from + i * v_length) at time zone 'utc', 'YYYYMMDD');
-    continue when to_regclass('penstock.' || quote_ident(v_name)) is not null;
+    continue when to_regclass(format('penstock.%I', v_name)) is not null;
     continue when exists (
       select from penstock.history_strays
        where id >= penstock.uuid7_floor(v_from + i * v_length) and id < penstock.uuid7_floor(v_from + (i + 1) * v_length));

@@ -13,6 +13,7 @@ declare
   v_tree uuid[];
   v_ended uuid[];
 begin
+  -- must use jobs_pkey and jobs_parent, in nested loops: other joins read all of jobs_parent when they believe it small
   with recursive tree as (
     select id from penstock.jobs where id = any(p_ids)
     union
@@ -28,13 +29,16 @@ begin
      from penstock.jobs
     where id = any(v_tree) and lease is not null;
 
-  -- a flow ends when its last child has; `offset 0` keeps the planner from hashing all jobs to find out
+  -- A flow ends when its last child has, and when it has booked them all: in the midst of settle() some may have ended
+  -- just now. `offset 0` keeps the planner from hashing all jobs to find out.
   v_ended := array(
     select j.id
       from penstock.jobs as j
      where j.id = any(v_tree) and j.state in ('blocked', 'scheduled', 'ready')
        and not (j.state = 'blocked' and j.rollup is not null
-                and exists (select from penstock.jobs as child where child.parent = j.id offset 0))
+                and (exists (select from penstock.jobs as child where child.parent = j.id offset 0)
+                     or (select count(*) from penstock.history as child where child.parent = j.id)
+                        > (j.rollup->>'succeeded')::int + (j.rollup->>'failed')::int + (j.rollup->>'cancelled')::int))
      order by j.id);
   if cardinality(v_ended) > 0 then
     perform penstock.finish(v_ended, 'cancelled', (

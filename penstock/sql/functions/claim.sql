@@ -26,6 +26,12 @@ begin
     raise exception 'lease % is gone: open a new one', p_lease using errcode = 'PS004';
   end if;
   select * into v_queue from penstock.queues where name = p_queue;
+  if v_queue.limited then
+    perform penstock.lock_limits(p_queue);
+    -- while it waited, time went on and the limits may have changed
+    v_now := penstock.clock();
+    select * into v_queue from penstock.queues where name = p_queue;
+  end if;
   if v_queue.paused then
     return;
   end if;

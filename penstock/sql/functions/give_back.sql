@@ -1,5 +1,6 @@
 -- Takes running jobs, already locked, from their lease. Those being cancelled end as cancelled, those whose attempts
--- are spent as failed with p_error, the others are ready again at once. Returns the ids that are ready.
+-- are spent as failed with p_error, the others are ready again at once. The error names the worker if its lease is
+-- still on record. Returns the ids that are ready.
 create or replace function penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text default null)
 returns uuid[]
 language plpgsql
@@ -10,6 +11,12 @@ declare
   v_spent uuid[] := array(
     select id from penstock.jobs
      where id = any(p_ids) and not cancel_requested and p_costs_attempt and attempt >= max_attempts);
+  v_errors jsonb := (
+    select jsonb_object_agg(j.id, jsonb_build_object('at', v_now, 'attempt', j.attempt, 'error',
+             coalesce('worker ' || l.worker || ' was lost: its lease ran out', p_error)))
+      from penstock.jobs as j
+      left join penstock.leases as l on l.id = j.lease
+     where j.id = any(p_ids) and p_error is not null);
   v_ready uuid[];
   v_watched uuid[];
   v_queues text[];
@@ -18,8 +25,7 @@ begin
     update penstock.jobs
        set state = 'ready', lease = null, counted = false,
            attempt = attempt - (not p_costs_attempt)::int,
-           errors = penstock.add_error(errors, case when p_error is not null then
-             jsonb_build_object('at', v_now, 'attempt', attempt, 'error', p_error) end)
+           errors = penstock.add_error(errors, v_errors->(id::text))
      where id = any(p_ids) and not (id = any(v_cancelled)) and not (id = any(v_spent))
     returning id, queue, watched
   )
@@ -29,9 +35,7 @@ begin
   perform penstock.wake(queue, count(*)::int) from unnest(v_queues) as queue group by queue;
   perform penstock.finish(v_cancelled, 'cancelled', (
     select jsonb_object_agg(id, jsonb_build_object('at', v_now, 'error', 'cancelled')) from unnest(v_cancelled) as id));
-  perform penstock.finish(v_spent, 'failed', (
-    select jsonb_object_agg(id, jsonb_build_object('at', v_now, 'attempt', attempt, 'error', p_error))
-      from penstock.jobs where id = any(v_spent)));
+  perform penstock.finish(v_spent, 'failed', v_errors);
   perform penstock.settle(v_cancelled || v_spent);
   if v_watched is not null then
     perform penstock.tell_watchers(v_watched);

@@ -17,15 +17,22 @@ begin
     'partitions_added', penstock.add_partitions(),
     'partitions_dropped', penstock.drop_old_history(),
     'usage_folded', penstock.fold_usage());
-  delete from penstock.idempotency_keys where expires_at < penstock.clock();
+  -- what somebody's open transaction has touched is left for the next round: waiting for it would hold up everything
+  delete from penstock.idempotency_keys as k
+   using (select owner, key from penstock.idempotency_keys where expires_at < penstock.clock() for update skip locked) as old
+   where old.owner = k.owner and old.key = k.key;
   delete from penstock.waiting as w where not exists (select from penstock.leases as l where l.id = w.lease);
   delete from penstock.starts as s
    where not exists (select from penstock.queues as q
                       where q.name = s.queue and s.bucket > penstock.clock() - 2 * q.rate_period);
   -- a key behind its queue's clock starts from the clock anyway
   delete from penstock.turns as t
-   using penstock.turns as served
-   where served.queue = t.queue and served.key = '' and t.key <> '' and t.turn < served.turn;
+   using (select behind.queue, behind.key
+            from penstock.turns as behind
+            join penstock.turns as served on served.queue = behind.queue and served.key = ''
+           where behind.key <> '' and behind.turn < served.turn
+             for update of behind skip locked) as old
+   where old.queue = t.queue and old.key = t.key;
   return v_report;
 end
 $$;

@@ -1,5 +1,4 @@
--- Picks jobs of a queue that has limits. One claimer at a time, by an advisory lock taken before the snapshot that
--- counts: that is what makes the limits exact under any number of workers.
+-- Picks jobs of a queue that has limits, for a claimer that has locked them (lock_limits).
 create or replace function penstock.pick_limited(
   p_queue penstock.queues, p_limit int, p_kinds text[], p_owner text, p_now timestamptz
 )
@@ -13,12 +12,6 @@ declare
   v_free int := p_limit;
   v_picked uuid[];
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'queue % has limits: claim from it in a read committed transaction', p_queue.name
-      using errcode = 'PS001';
-  end if;
-  perform pg_advisory_xact_lock(hashtextextended('penstock.limits ' || p_queue.name, 0));
-
   if p_queue.max_running is not null then
     -- must use jobs_counted
     select least(v_free, p_queue.max_running - count(*))

@@ -1,5 +1,6 @@
 -- Writes the progress of running jobs. p_progress is a JSON array in the order of p_ids of
 --   {"percent": 0..100, "phase": text, "message": text, "done": n, "total": n}; fields left out stay as they were.
+-- A flow's own last step does not take its percentage back behind what its children reached.
 -- Returns the accepted ids and whether somebody wants the job stopped; a refused one is not among them.
 create or replace function penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims int[], p_progress jsonb)
 returns table (id uuid, cancel_requested boolean)
@@ -11,8 +12,13 @@ as $$
 #variable_conflict use_column
 declare
   v_job record;
+  v_before numeric;
+  v_percent numeric;
+  v_report jsonb;
   v_watched uuid[] := '{}';
 begin
+  -- all of them before any flow above them
+  perform from penstock.jobs as j where j.id = any(p_ids) and j.lease = p_lease order by j.id for update;
   for v_job in
     select j.*, d.report
       from penstock.jobs as j
@@ -22,14 +28,21 @@ begin
      order by j.id
        for update of j
   loop
+    v_before := coalesce((v_job.progress->>'percent')::numeric, 0);
+    if v_job.report->>'percent' is null then
+      v_percent := v_before;
+      v_report := v_job.report - 'percent';
+    else
+      v_percent := least(100, greatest(0, (v_job.report->>'percent')::numeric,
+        case when v_job.rollup is not null then v_before end));
+      v_report := v_job.report || jsonb_build_object('percent', v_percent);
+    end if;
     update penstock.jobs as j
-       set progress = coalesce(j.progress, '{}') || v_job.report
+       set progress = coalesce(j.progress, '{}') || v_report
      where j.id = v_job.id;
     if v_job.parent is not null then
       perform penstock.bubble(v_job.parent, v_job.phase,
-        (coalesce((v_job.report->>'percent')::numeric, (v_job.progress->>'percent')::numeric, 0)
-          - coalesce((v_job.progress->>'percent')::numeric, 0)) / 100 * coalesce(v_job.weight, 1)::numeric,
-        v_job.report->>'message');
+        (v_percent - v_before) / 100 * coalesce(v_job.weight, 1)::numeric, v_job.report->>'message');
     end if;
     if v_job.watched then
       v_watched := v_watched || v_job.id;

@@ -21,10 +21,14 @@ begin
                else 'cancelled' end)),
         v_counts);
       return array[p_job.id];
+    elsif (p_job.rollup->>'hollow')::boolean and (p_job.rollup->>'succeeded')::int > 0 then
+      perform penstock.finish(array[p_job.id], 'succeeded', '{}', v_counts);
+      return array[p_job.id];
     elsif (p_job.rollup->>'hollow')::boolean then
-      perform penstock.finish(array[p_job.id],
-        case when (p_job.rollup->>'succeeded')::int > 0 then 'succeeded' else 'failed' end::penstock.job_state,
-        '{}', v_counts);
+      perform penstock.finish(array[p_job.id], 'failed',
+        jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt, 'error',
+          format('none of %s jobs succeeded', p_job.rollup->>'total'))),
+        v_counts);
       return array[p_job.id];
     end if;
   end if;

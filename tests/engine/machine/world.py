@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from penstock.engine import Cursor, calls
 from penstock.job import ClaimedJob, JobState, Lease
+from tests.engine.draining import drain
 from tests.engine.hand import Hand
 from tests.engine.invariants import check_invariants
 from tests.engine.machine.lanes import Lane, lanes
@@ -48,7 +49,7 @@ class World(RuleBasedStateMachine):
         self.hands = hands
         self.watcher = hands[0]
         self.clients = hands[1 : 1 + CLIENTS]
-        self.watcher.rows(_CLEAR + " returning null")
+        self.watcher.do(_CLEAR)
         self.model = Model(datetime.now(UTC))
         self._set_clocks()
         self.lanes: dict[str, Lane] = lanes()
@@ -124,22 +125,9 @@ class World(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Whatever happened: work through it all, and everything comes to an end."""
-        drainer = self.watcher
-        for lane in self.lanes.values():
-            drainer.run(calls.set_queue(lane.name, {"paused": False}))
-        lease = self.open_lease(drainer)
-        while live := drainer.value("select count(*) from penstock.jobs"):
-            # past every lease but the drainer's, every rate's window and every schedule
-            self.move_clock(3600)
-            drainer.run(calls.extend_lease(lease))
-            moved = (drainer.run(calls.maintain()) or {})["reclaimed"]
-            for lane in self.lanes:
-                jobs = drainer.run(calls.claim(lease, lane, 100))
-                assert drainer.run(calls.complete(lease, jobs)) == []
-                moved += len(jobs)
-            assert moved, f"{live} jobs are stuck: {drainer.rows('select to_jsonb(j) from penstock.jobs as j')}"
-        check_invariants(drainer)
-        finished = {id for (id,) in drainer.rows("select id from penstock.history")}
+        self.the_engine_agrees_with_the_model()
+        drain(self.watcher, self.lanes)
+        finished = {id for (id,) in self.watcher.rows("select id from penstock.history")}
         assert finished == self.model.rows.keys(), "jobs were lost"
 
 

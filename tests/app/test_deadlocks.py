@@ -1,0 +1,71 @@
+"""A deadlock undoes everything its victim did: the victim begins again by itself."""
+
+import asyncio
+import threading
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from penstock import Handler, JobHandle, Penstock
+from tests.app.conftest import CountJobs
+from tests.app.until import until
+from tests.conftest import Connect
+
+LOCKED = b"select count(*) from pg_locks where not granted and locktype = 'transactionid'"
+
+
+@pytest.fixture
+def impatient(url: str) -> str:
+    """Whoever connects here looks for a deadlock soon, and so becomes its victim."""
+    return make_conninfo(url, options="-c deadlock_timeout=20ms")
+
+
+@pytest.fixture
+def rival(connect: Connect) -> psycopg.Connection:
+    """Holds the key `b`, and is patient."""
+    connection = connect()
+    connection.execute("set deadlock_timeout = '60s'; begin")
+    connection.execute("select penstock.enqueue('send', unique_key => 'b')")
+    return connection
+
+
+def send_on(app: Penstock) -> Handler[..., None]:
+    @app.job
+    def send() -> None: ...
+
+    return send
+
+
+def test_the_victim_of_a_deadlock_begins_again(
+    impatient: str, rival: psycopg.Connection, connect: Connect, count_jobs: CountJobs
+) -> None:
+    watcher = connect()
+    with Penstock(impatient) as app:
+        send = send_on(app)
+        handles: list[JobHandle[None]] = []
+        jobs = [send.using(unique="a").prepare(), send.using(unique="b").prepare()]
+        victim = threading.Thread(target=lambda: handles.extend(app.enqueue_many(jobs)))
+        victim.start()
+        until(lambda: watcher.execute(LOCKED).fetchall() == [(1,)])
+        # ours holds `a` and waits for `b`; this waits for `a` until ours has been undone
+        rival.execute("select penstock.enqueue('send', unique_key => 'a')")
+        rival.execute("commit")
+        victim.join()
+        assert [handle.created for handle in handles] == [False, False]
+    assert count_jobs() == 2
+
+
+async def test_the_same_in_async_code(
+    impatient: str, rival: psycopg.Connection, connect: Connect, count_jobs: CountJobs
+) -> None:
+    watcher = connect()
+    async with Penstock(impatient) as app:
+        send = send_on(app)
+        jobs = [send.using(unique="a").prepare(), send.using(unique="b").prepare()]
+        victim = asyncio.create_task(app.aenqueue_many(jobs))
+        await asyncio.to_thread(until, lambda: watcher.execute(LOCKED).fetchall() == [(1,)])
+        await asyncio.to_thread(rival.execute, "select penstock.enqueue('send', unique_key => 'a')")
+        rival.execute("rollback")
+        assert [handle.created for handle in await victim] == [True, True]
+    assert count_jobs() == 2

@@ -1,0 +1,65 @@
+"""A type checker knows what a handler takes and what its result is."""
+
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+PROGRAM = """
+    from dataclasses import dataclass
+    from typing import assert_type
+    from penstock import Context, Handler, JobHandle, Penstock
+
+    app = Penstock()
+
+    @dataclass
+    class Page:
+        number: int
+
+    @app.job
+    def plain(document: str, pages: int = 1) -> Page:
+        return Page(pages)
+
+    @app.job(queue="exports", max_attempts=3)
+    async def with_context(ctx: Context, document: str, *, draft: bool = False) -> list[int]:
+        return [1]
+
+    assert_type(plain.enqueue("d1"), JobHandle[Page])
+    assert_type(plain.enqueue(document="d1", pages=2).result(), Page)
+    assert_type(with_context.enqueue("d1", draft=True), JobHandle[list[int]])
+    assert_type(plain.using(priority=1).enqueue("d1").result(timeout=5), Page)
+    assert_type(plain.enqueue_many([{"document": "d"}])[0], JobHandle[Page])
+
+    async def use() -> None:
+        assert_type(await plain.aenqueue("d1"), JobHandle[Page])
+        assert_type(await (await with_context.aenqueue("d1")).aresult(), list[int])
+
+    plain.enqueue(5)
+    plain.enqueue("d1", pages="two")
+    plain.enqueue("d1", pags=2)
+    plain.enqueue()
+    plain.prepare(5)
+    with_context.enqueue("d1", True)
+    with_context.enqueue("d1", draft="no")
+    plain.using(priority="high")
+    plain.using(quue="mail")
+    app.job(max_attempts="3")
+    app.queues.set("mail", rate="fast")
+    app.jobs.list(quue="mail")
+"""
+RIGHT_UNTIL = PROGRAM.index("    plain.enqueue(5)")
+
+
+def test_wrong_arguments_and_options_are_type_errors_and_results_have_their_type(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(dedent(PROGRAM))
+    cache = Path(__file__).parents[2] / ".mypy_cache"
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache / 'of programs'}", str(file)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    refused = {int(line.split(":")[1]) for line in checked.stdout.splitlines() if ": error:" in line}
+    first_wrong = PROGRAM[:RIGHT_UNTIL].count("\n") + 1
+    assert refused == set(range(first_wrong, PROGRAM.count("\n") + 1)), checked.stdout + checked.stderr

@@ -1,0 +1,178 @@
+"""Many threads that do everything at once, each at random, and count what was accepted."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from time import monotonic
+from typing import TypeVar
+from uuid import UUID
+
+import psycopg
+
+from penstock.engine import calls
+from penstock.errors import InvalidInput, LeaseLost, UniqueKeyTaken, UnknownJob
+from penstock.flow import Flow
+from penstock.job import ClaimedJob, Enqueued, NewJob
+from tests.engine.hand import Hand, Worker
+from tests.engine.invariants import check_invariants
+
+T = TypeVar("T")
+
+QUEUES = ("open", "narrow", "keyed", "fair")
+LEASE_SECONDS = 0.1
+
+
+@dataclass
+class Ledger:
+    """What all of them did, for the reckoning in the end."""
+
+    end: float
+    created: list[UUID] = field(default_factory=list)
+    purged: int = 0
+    accepted: Counter[tuple[UUID, int]] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    lock: Lock = field(default_factory=Lock)
+
+    @property
+    def over(self) -> bool:
+        return monotonic() > self.end
+
+    def count(self, what: str) -> None:
+        with self.lock:
+            self.counts[what] += 1
+
+    def create(self, enqueued: list[Enqueued] | None) -> None:
+        with self.lock:
+            self.created += [each.id for each in enqueued or () if each.created]
+
+    def accept(self, job: ClaimedJob, accepted: bool) -> None:
+        self.count("accepted" if accepted else "refused")
+        if accepted:
+            with self.lock:
+                self.accepted[job.id, job.claims] += 1
+
+    def some(self, dice: random.Random) -> list[UUID]:
+        """Of the latest jobs, so that several threads are after the same."""
+        with self.lock:
+            latest = self.created[-80:]
+        return dice.sample(latest, min(len(latest), dice.randint(1, 6)))
+
+
+def do(ledger: Ledger, act: Callable[[], T], *allowed: type[Exception]) -> T | None:
+    """Runs it again after a deadlock, as the engine's pool does. None when it was refused for an allowed reason."""
+    while True:
+        try:
+            return act()
+        except psycopg.errors.DeadlockDetected:
+            ledger.count("deadlocks")
+        except allowed as refused:
+            ledger.count(type(refused).__name__)
+            return None
+
+
+def work(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
+    """A worker that completes, fails, snoozes, gives up, and now and then forgets to extend its lease."""
+    worker = hand.worker(seconds=LEASE_SECONDS)
+    forgotten: list[tuple[Worker, ClaimedJob]] = []
+    while not ledger.over:
+        limit, queue = dice.randint(1, 6), dice.choice(QUEUES)
+        jobs = do(ledger, lambda w=worker: w.claim(limit, queue), LeaseLost)  # type: ignore[misc]
+        if jobs is None:
+            worker = hand.worker(seconds=LEASE_SECONDS)
+            continue
+        ledger.count("claims")
+        for job in jobs:
+            if dice.random() < 0.08:
+                forgotten.append((worker, job))
+            else:
+                _report(worker, job, ledger, dice)
+        if forgotten and dice.random() < 0.2:
+            _report(*forgotten.pop(0), ledger, dice)
+        if dice.random() < 0.3:
+            do(ledger, lambda w=worker: hand.run(calls.extend_lease(w.lease)))  # type: ignore[misc]
+
+
+def _report(worker: Worker, job: ClaimedJob, ledger: Ledger, dice: random.Random) -> None:
+    run, lease = worker.hand.run, worker.lease
+    if dice.random() < 0.3:
+        do(ledger, lambda: worker.progress(job, dice.randint(0, 100)))
+    match dice.choices(("complete", "retry", "final", "snooze", "release", "stop"), (60, 15, 8, 6, 6, 5))[0]:
+        case "complete":
+            accepted = do(ledger, lambda: worker.complete(job)) == []
+        case "retry":
+            accepted = bool(do(ledger, lambda: run(calls.fail(lease, [job], [{"error": "boom", "retry_in": 0}]))))
+        case "final":
+            accepted = bool(do(ledger, lambda: run(calls.fail(lease, [job], [{"error": "boom", "final": True}]))))
+        case "snooze":
+            accepted = bool(do(ledger, lambda: run(calls.snooze(lease, [job], [0]))))
+        case "release":
+            accepted = bool(do(ledger, lambda: run(calls.release(lease, [job]))))
+        case _:
+            accepted = bool(do(ledger, lambda: run(calls.stop_cancelled(lease, [job]))))
+    ledger.accept(job, accepted)
+
+
+def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
+    """A client that enqueues jobs and flows, cancels, retries and purges."""
+    refusals = (InvalidInput, UnknownJob)
+    while not ledger.over:
+        ids = ledger.some(dice)
+        match dice.choices(("job", "after", "flow", "cancel", "retry", "purge"), (25, 10, 20, 10, 30, 5))[0]:
+            case "job":
+                job = _job(dice, unique_key=dice.choice((None, None, "a", "b")))
+                ledger.create(do(ledger, lambda j=job: hand.enqueue(j)))  # type: ignore[misc]
+            case "after" if ids:
+                job = _job(dice, after=tuple(ids[:2]))
+                ledger.create(do(ledger, lambda j=job: hand.enqueue(j), *refusals))  # type: ignore[misc]
+            case "flow":
+                jobs = _flow(dice, depth=2).jobs()
+                ledger.create(do(ledger, lambda j=jobs: hand.enqueue(*j)))  # type: ignore[misc]
+            case "cancel" if ids:
+                do(ledger, lambda i=ids: hand.run(calls.cancel(i[:2])))  # type: ignore[misc]
+            case "retry":
+                do(ledger, lambda i=ids: hand.run(calls.retry(i)), UniqueKeyTaken)  # type: ignore[misc]
+            case "purge":
+                filter = {"ids": ids, "state": ["succeeded", "failed", "cancelled"]}
+                purged = do(ledger, lambda f=filter: hand.run(calls.purge_where(f)))  # type: ignore[misc]
+                with ledger.lock:
+                    ledger.purged += purged or 0
+            case _:
+                continue
+        ledger.count("asked")
+
+
+def _job(dice: random.Random, **about: object) -> NewJob:
+    return NewJob(
+        kind="work",
+        queue=dice.choice(QUEUES),
+        limit_key=dice.choice(("red", "blue", None)),
+        max_attempts=dice.randint(1, 4),
+        max_snoozes=3,
+        **about,  # type: ignore[arg-type]
+    )
+
+
+def _flow(dice: random.Random, depth: int) -> Flow:
+    then = NewJob(kind="last", queue="open", unique_key=dice.choice((None, None, "c")) if depth == 2 else None)
+    flow = Flow(then if dice.random() < 0.5 else None, policy=dice.choice(("cancel", "continue")))
+    placed = [flow.add(_job(dice))]
+    for _ in range(dice.randint(0, 4)):
+        after = [dice.choice(placed)] if dice.random() < 0.4 else []
+        placed.append(flow.add(_flow(dice, depth - 1) if depth and dice.random() < 0.25 else _job(dice), after=after))
+    return flow
+
+
+def maintain(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
+    while not ledger.over:
+        upkeep = dice.choice((calls.reclaim(), calls.promote(), calls.maintain()))
+        do(ledger, lambda u=upkeep: hand.run(u))  # type: ignore[misc]
+        ledger.count("upkeep")
+
+
+def observe(hand: Hand, ledger: Ledger, _: random.Random) -> None:
+    """The invariants hold in every snapshot, not only when all is quiet."""
+    while not ledger.over:
+        check_invariants(hand)
+        ledger.count("observations")

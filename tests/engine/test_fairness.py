@@ -1,0 +1,118 @@
+"""Fair queues: one tenant's backlog, however long, delays no other tenant by more than a turn."""
+
+import pytest
+
+from penstock.engine import calls
+from tests.engine.conftest import Hands
+from tests.engine.hand import Hand, Worker
+from tests.engine.test_limits import bulk
+
+BATCH = 10
+
+
+@pytest.fixture
+def fair(hand: Hand) -> Hand:
+    hand.set_queue("default", fair_by="org")
+    return hand
+
+
+def run(worker: Worker, jobs: int, batch: int = BATCH) -> list[str | None]:
+    """Claims and completes so many jobs; whose they were, in the order they ran."""
+    ran: list[str | None] = []
+    while len(ran) < jobs and (claimed := worker.claim(batch)):
+        ran += [job.org for job in claimed]
+        worker.complete(*claimed)
+    return ran
+
+
+@pytest.mark.parametrize("ahead", [0, 137])
+def test_ten_jobs_behind_five_thousand_of_another_tenant_run_among_the_first(fair: Hand, ahead: int) -> None:
+    bulk(fair, 5_000, org="a")
+    worker = fair.worker()
+    run(worker, ahead)
+    for _ in range(10):
+        fair.add(org="b")
+    ran = run(worker, 2 * 10 + BATCH)
+    assert ran.count("b") == 10
+
+
+def test_two_tenants_alternate(fair: Hand) -> None:
+    bulk(fair, 100, org="a")
+    bulk(fair, 100, org="b")
+    ran = run(fair.worker(), 100)
+    assert all({"a", "b"} == set(ran[place : place + 2]) for place in range(0, 100, 2))
+
+
+def test_a_tenant_who_was_idle_is_owed_nothing(fair: Hand) -> None:
+    bulk(fair, 300, org="a")
+    worker = fair.worker()
+    run(worker, 200)
+    bulk(fair, 100, org="b")
+    ran = run(worker, 40)
+    assert 15 <= ran.count("a") <= 25
+
+
+def test_jobs_without_a_tenant_are_a_tenant_together(fair: Hand) -> None:
+    bulk(fair, 1_000, org="a")
+    for _ in range(5):
+        fair.add()
+    assert run(fair.worker(), 2 * 5 + BATCH).count(None) == 5
+
+
+def test_urgent_jobs_come_first_all_the_same(fair: Hand) -> None:
+    bulk(fair, 100, org="a")
+    bulk(fair, 20, org="b", priority=-1)
+    assert run(fair.worker(), 20) == ["b"] * 20
+
+
+@pytest.mark.parametrize("by", ["owner", "org", "limit_key"])
+def test_a_queue_is_fair_by_owner_org_or_limit_key(hand: Hand, by: str) -> None:
+    hand.set_queue("default", fair_by=by)
+    bulk(hand, 200, **{by: "a"})
+    late = {hand.add(**{by: "b"}) for _ in range(3)}
+    worker = hand.worker()
+    assert late < {job.id for job in worker.claim(2 * 3 + 1)}
+
+
+def test_retrying_a_backlog_does_not_put_it_before_everybody_else(fair: Hand) -> None:
+    bulk(fair, 200, org="a", max_attempts=1)
+    worker = fair.worker()
+    for job in worker.claim(200):
+        worker.fail(job)
+    bulk(fair, 100, org="b")
+    assert len(fair.run(calls.retry_where({}))) == 200
+    assert 15 <= run(worker, 40).count("b") <= 25
+
+
+def test_an_enqueue_in_a_long_open_transaction_blocks_no_other_of_the_same_tenant(hands: Hands) -> None:
+    slow, quick = hands(), hands()
+    slow.set_queue("default", fair_by="org")
+    quick.do("set statement_timeout = '5s'")
+    with slow.connection.transaction():
+        slow.add(org="a")
+        quick.add(org="a")
+        bulk(quick, 50, org="a")
+        assert len(quick.worker().claim(100)) == 51
+    assert len(quick.worker().claim(100)) == 1
+
+
+def test_an_enqueue_in_a_long_open_transaction_does_not_hold_up_maintenance(hands: Hands) -> None:
+    slow, quick = hands(), hands()
+    slow.set_queue("default", fair_by="org")
+    slow.add(org="a")
+    for _ in range(10):
+        slow.add(org="b")
+    quick.worker().claim(100)
+    quick.do("set statement_timeout = '5s'")
+    with slow.connection.transaction():
+        slow.add(org="a")
+        assert quick.run(calls.maintain()) is not None
+
+
+def test_turns_that_were_served_are_swept_away(fair: Hand) -> None:
+    fair.add(org="a")
+    for _ in range(10):
+        fair.add(org="b")
+    fair.worker().claim(100)
+    fair.run(calls.maintain())
+    assert [key for (key,) in fair.rows("select key from penstock.turns order by key")] == ["", "b"]

@@ -1,0 +1,190 @@
+"""History: partitions made ahead, one of them touched by a look-up, dropped whole when they are old."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from penstock.engine import calls
+from penstock.engine.migrate import migrate_on
+from penstock.job import JobState, NewJob
+from tests.engine.conftest import Hands
+from tests.engine.hand import Hand
+
+
+def partitions(hand: Hand, schema: str = "penstock") -> list[str]:
+    return [
+        name
+        for (name,) in hand.rows(
+            "select c.relname from pg_inherits as i join pg_class as c on c.oid = i.inhrelid "
+            "where i.inhparent = (%s || '.history')::regclass order by 1",
+            schema,
+        )
+    ]
+
+
+def named(hand: Hand, days: int) -> str:
+    """The partition of so many days from the connection's clock."""
+    return str(
+        hand.value("select 'history_' || to_char(penstock.clock() at time zone 'utc' + %s, 'YYYYMMDD')", timedelta(days))
+    )
+
+
+def home(hand: Hand, id: UUID) -> str:
+    return str(hand.value("select tableoid::regclass::text from penstock.history where id = %s", id))
+
+
+def finished(hand: Hand) -> UUID:
+    """A job whose id is of the connection's time, finished now."""
+    id = UUID(str(hand.value("select penstock.uuid7(penstock.clock())")))
+    hand.add(id=id)
+    worker = hand.worker()
+    worker.complete(worker.claim_one())
+    return id
+
+
+def test_partitions_are_made_ahead_and_only_once(hand: Hand) -> None:
+    today = [named(hand, days) for days in range(4)]
+    assert [*today, "history_strays"] == partitions(hand)
+    assert hand.value("select penstock.add_partitions()") == 0
+    hand.move_clock(days=2)
+    assert (hand.run(calls.maintain()) or {})["partitions_added"] == 2
+    assert partitions(hand) == sorted({*today, *(named(hand, days) for days in range(4)), "history_strays"})
+
+
+def test_a_second_schema_gets_partitions_of_its_own(hand: Hand) -> None:
+    migrate_on(hand.connection, "second")
+    assert partitions(hand, "second") == partitions(hand)
+
+
+def test_a_finished_job_lies_in_the_partition_of_its_id(hand: Hand) -> None:
+    assert home(hand, finished(hand)) == f"penstock.{named(hand, 0)}"
+    hand.move_clock(days=1)
+    assert home(hand, finished(hand)) == f"penstock.{named(hand, 0)}"
+
+
+def test_a_look_up_by_id_touches_one_partition(hand: Hand) -> None:
+    id = finished(hand)
+    plan = hand.value("explain (format json) select * from penstock.all_jobs where id = %s", id)
+    assert str(plan).count("'Relation Name': 'history_") == 1
+
+
+def test_a_partition_is_dropped_when_all_of_it_is_old(hand: Hand) -> None:
+    id = finished(hand)
+    first = named(hand, 0)
+    hand.move_clock(days=30)
+    assert (hand.run(calls.maintain()) or {})["partitions_dropped"] == 0
+    assert hand.state(id) is JobState.SUCCEEDED
+    hand.move_clock(days=1, seconds=1)
+    dropped = (hand.run(calls.maintain()) or {})["partitions_dropped"]
+    assert dropped == 1
+    assert first not in partitions(hand)
+    assert hand.run(calls.get_job(id)) is None
+
+
+def test_history_is_kept_as_long_as_the_settings_say(hand: Hand) -> None:
+    hand.do("update penstock.settings set history_kept = '2 days'")
+    id = finished(hand)
+    hand.move_clock(days=2)
+    hand.run(calls.maintain())
+    assert hand.run(calls.get_job(id)) is not None
+    hand.move_clock(days=1, seconds=1)
+    hand.run(calls.maintain())
+    assert hand.run(calls.get_job(id)) is None
+
+
+def test_a_late_finisher_keeps_its_partition_until_it_is_old_too(hand: Hand) -> None:
+    early = finished(hand)
+    late = hand.add()
+    first = named(hand, 0)
+    hand.move_clock(days=20)
+    worker = hand.worker()
+    worker.complete(worker.claim_one())
+    assert home(hand, late) == f"penstock.{first}"
+    hand.move_clock(days=12)
+    hand.run(calls.maintain())
+    assert hand.run(calls.get_job(early)) is not None
+    hand.move_clock(days=19)
+    hand.run(calls.maintain())
+    assert hand.run(calls.get_job(late)) is None
+
+
+def test_strays_go_to_a_partition_of_their_own_and_are_deleted_by_age(hand: Hand) -> None:
+    """A job that waited longer than history is kept has no partition any more."""
+    id = hand.add(delay=100 * 86400)
+    for days in (50, 51):
+        hand.move_clock(days=days)
+        hand.run(calls.maintain())
+    worker = hand.worker()
+    worker.complete(worker.claim_one())
+    assert home(hand, id) == "penstock.history_strays"
+    hand.move_clock(days=29)
+    hand.run(calls.maintain())
+    assert hand.state(id) is JobState.SUCCEEDED
+    hand.move_clock(days=2)
+    hand.run(calls.maintain())
+    assert hand.run(calls.get_job(id)) is None
+
+
+def test_a_range_whose_rows_went_astray_stays_with_them(hand: Hand) -> None:
+    """A clock ran ahead: no partition can be attached where the strays have rows, and maintenance goes on."""
+    hand.move_clock(days=10)
+    id = finished(hand)
+    assert home(hand, id) == "penstock.history_strays"
+    assert (hand.run(calls.maintain()) or {})["partitions_added"] == 3
+    assert named(hand, 0) not in partitions(hand)
+    assert hand.state(id) is JobState.SUCCEEDED
+
+
+def test_a_change_of_the_partitions_length_breaks_nothing(hand: Hand) -> None:
+    hand.do("update penstock.settings set partition_length = '7 days'")
+    hand.run(calls.maintain())
+    finished(hand)
+    hand.do("update penstock.settings set partition_length = '1 day'")
+    hand.move_clock(days=5)
+    hand.run(calls.maintain())
+    finished(hand)
+    assert hand.value("select count(*) from penstock.history") == 2
+
+
+def test_what_belonged_to_dropped_history_is_cleared(hand: Hand) -> None:
+    first = hand.add()
+    hand.add(after=(first,))
+    worker = hand.worker(seconds=1e9)
+    for _ in range(2):
+        job = worker.claim_one()
+        hand.run(calls.remember_step(worker.lease, job, "load", b"1"))
+        worker.complete(job)
+    counts = "select (select count(*) from penstock.edges), (select count(*) from penstock.steps)"
+    assert hand.rows(counts) == [(1, 2)]
+    hand.move_clock(days=32)
+    hand.run(calls.maintain())
+    assert hand.rows(counts) == [(0, 0)]
+
+
+def test_somebody_who_reads_an_old_partition_at_length_does_not_stop_maintenance(hands: Hands) -> None:
+    hand, reader = hands(), hands()
+    finished(hand)
+    hand.move_clock(days=32)
+    waiting = hand.add(delay=0)
+    with reader.connection.transaction():
+        reader.rows("select count(*) from penstock.history")
+        assert (hand.run(calls.maintain()) or {})["partitions_dropped"] == 0
+    assert (hand.run(calls.maintain()) or {})["partitions_dropped"] >= 1
+    assert hand.state(waiting) is JobState.READY
+
+
+@pytest.mark.parametrize(("keep", "succeeded_is_kept"), [("all", True), ("failed", False)])
+def test_a_queue_may_forget_its_successes(hand: Hand, keep: str, succeeded_is_kept: bool) -> None:
+    hand.set_queue("default", keep=keep)
+    good, bad = hand.add(), hand.add(max_attempts=1)
+    worker = hand.worker()
+    first, second = worker.claim(2)
+    assert worker.complete(first) == []
+    worker.fail(second)
+    assert (hand.run(calls.get_job(good)) is not None) is succeeded_is_kept
+    assert hand.state(bad) is JobState.FAILED
+    awaited = NewJob(kind="awaited")
+    hand.enqueue(awaited, NewJob(kind="waits", after=(awaited.id,)))
+    worker.finish_all()
+    assert hand.state(awaited.id) is JobState.SUCCEEDED

@@ -1,0 +1,105 @@
+"""Looking for jobs: every filter, and pages that neither repeat nor skip."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from penstock.engine import calls
+from penstock.errors import InvalidInput
+from penstock.flow import batch
+from penstock.job import NewJob
+from tests.engine.hand import Hand
+
+
+def found(hand: Hand, filter: dict[str, Any], limit: int = 50) -> list[UUID]:
+    return [job.id for job in hand.run(calls.list_jobs(filter, None, limit))]
+
+
+@pytest.fixture
+def jobs(hand: Hand) -> dict[str, UUID]:
+    """Some of every sort, live and finished."""
+    ids = {
+        "failed": hand.add("bad", max_attempts=1, owner="ada", org="acme"),
+        "succeeded": hand.add("mail", args=b'{"to": "bob", "cc": ["eve"]}', owner="bob"),
+        "unique": hand.add("mail", unique_key="k", delay=60),
+        "queued": hand.add("mail", queue="slow", args=b'{"to": "bob"}'),
+    }
+    worker = hand.worker()
+    for job in worker.claim(10):
+        if job.kind == "bad":
+            worker.fail(job)
+        else:
+            worker.complete(job)
+    ids["flow"] = hand.start(batch([NewJob(kind="child")]))
+    ids["child"] = hand.value("select id from penstock.jobs where kind = 'child'")
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("filter", "names"),
+    [
+        ({}, {"failed", "succeeded", "unique", "queued", "flow", "child"}),
+        ({"state": "failed"}, {"failed"}),
+        ({"state": ["failed", "succeeded"]}, {"failed", "succeeded"}),
+        ({"state": ["ready", "succeeded"]}, {"queued", "child", "succeeded"}),
+        ({"queue": "slow"}, {"queued"}),
+        ({"queue": ["slow", "none"]}, {"queued"}),
+        ({"kind": "mail"}, {"succeeded", "unique", "queued"}),
+        ({"kind": ["bad", "child"]}, {"failed", "child"}),
+        ({"owner": "ada"}, {"failed"}),
+        ({"owner": ["ada", "bob"]}, {"failed", "succeeded"}),
+        ({"org": "acme"}, {"failed"}),
+        ({"unique_key": "k"}, {"unique"}),
+        ({"args": {"to": "bob"}}, {"succeeded", "queued"}),
+        ({"args": {"cc": ["eve"]}}, {"succeeded"}),
+        ({"kind": "mail", "state": "ready"}, {"queued"}),
+        ({"kind": "nothing"}, set()),
+    ],
+)
+def test_every_filter_finds_live_and_finished_jobs(
+    hand: Hand, jobs: dict[str, UUID], filter: dict[str, Any], names: set[str]
+) -> None:
+    assert set(found(hand, filter)) == {jobs[name] for name in names}
+
+
+def test_jobs_are_found_by_parent_and_by_id(hand: Hand, jobs: dict[str, UUID]) -> None:
+    assert found(hand, {"parent": jobs["flow"]}) == [jobs["child"]]
+    assert found(hand, {"parent": [jobs["flow"], jobs["failed"]]}) == [jobs["child"]]
+    assert set(found(hand, {"ids": [jobs["failed"], jobs["queued"]]})) == {jobs["failed"], jobs["queued"]}
+
+
+def test_jobs_are_found_by_the_time_they_were_enqueued(hand: Hand) -> None:
+    early = hand.add()
+    after = hand.job(early).created_at + timedelta(microseconds=1)
+    late = hand.add()
+    assert found(hand, {"created_after": after}) == [late]
+    assert found(hand, {"created_before": after}) == [early]
+    assert found(hand, {"created_after": after, "created_before": after}) == []
+
+
+def test_an_unknown_filter_is_refused_by_name(hand: Hand) -> None:
+    with pytest.raises(InvalidInput, match="colour: no such filter of jobs") as refused:
+        found(hand, {"colour": "red"})
+    assert refused.value.field == "colour"
+
+
+def test_pages_neither_repeat_nor_skip_while_jobs_come_and_finish(hand: Hand) -> None:
+    ids = [hand.add() for _ in range(25)]
+    worker = hand.worker()
+    pages: list[UUID] = []
+    before = None
+    while page := hand.run(calls.list_jobs({"kind": "work"}, before, 4)):
+        pages += [job.id for job in page]
+        before = page[-1].id
+        hand.add()
+        worker.complete(*worker.claim(3))
+    assert pages == ids[::-1]
+
+
+def test_a_filter_cannot_smuggle_in_sql(hand: Hand, jobs: dict[str, UUID]) -> None:
+    assert found(hand, {"kind": "x' or true --"}) == []
+    assert found(hand, {"queue": ["x') or true --"]}) == []
+    with pytest.raises(Exception, match="job_state"):
+        found(hand, {"state": "failed'::penstock.job_state) or true --"})

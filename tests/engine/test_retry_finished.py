@@ -1,0 +1,158 @@
+"""What an operator does with finished jobs: retry, requeue, purge, one or by filter."""
+
+import pytest
+
+from penstock.engine import calls
+from penstock.errors import InvalidInput, UniqueKeyTaken
+from penstock.flow import Flow, batch
+from penstock.job import JobState, NewJob
+from tests.engine.conftest import Hands
+from tests.engine.hand import Hand, Worker
+
+
+def failed(worker: Worker, **about: object) -> object:
+    id = worker.hand.add(max_attempts=1, **about)
+    for job in worker.claim(1, queue=str(about.get("queue", "default"))):
+        worker.fail(job)
+    return id
+
+
+def test_a_retried_job_has_a_fresh_budget_and_keeps_its_errors(hand: Hand) -> None:
+    worker = hand.worker()
+    id = hand.add(max_attempts=1, max_snoozes=3)
+    job = worker.claim_one()
+    worker.progress(job, 80)
+    worker.fail(job, "first life")
+    assert hand.run(calls.retry([id])) == [id]
+    back = hand.job(id)
+    assert (back.state, back.attempt, back.progress) == (JobState.READY, 0, {})
+    again = worker.claim_one()
+    assert again.claims == 2
+    worker.fail(again, "second life")
+    assert [each["error"] for each in hand.job(id).errors] == ["first life", "second life"]
+
+
+def test_an_outcome_of_the_first_life_is_refused_in_the_second(hand: Hand) -> None:
+    worker = hand.worker()
+    id = hand.add(max_attempts=1)
+    first = worker.claim_one()
+    worker.fail(first)
+    hand.run(calls.retry([id]))
+    worker.claim_one()
+    assert worker.complete(first) == [id]
+
+
+def test_only_what_did_not_succeed_can_be_retried(hand: Hand) -> None:
+    worker = hand.worker()
+    done, live = hand.add(), hand.add(delay=60)
+    worker.complete(worker.claim_one())
+    assert hand.run(calls.retry([done, live])) == []
+    cancelled = hand.add()
+    hand.run(calls.cancel([cancelled]))
+    assert hand.run(calls.retry([cancelled])) == [cancelled]
+
+
+def test_a_job_can_be_moved_to_another_queue(hand: Hand) -> None:
+    worker = hand.worker()
+    id = failed(worker)
+    assert hand.run(calls.retry([id], "repairs")) == [id]  # type: ignore[list-item]
+    assert worker.claim() == []
+    assert worker.claim_one("repairs").id == id
+
+
+def test_a_job_moved_out_of_a_fair_queue_takes_its_place_by_age_not_by_its_old_turn(hand: Hand) -> None:
+    hand.set_queue("fair", fair_by="org")
+    worker = hand.worker()
+    for _ in range(3):
+        hand.add(queue="fair", org="a")
+        last = hand.add(queue="fair", org="a", max_attempts=1)
+        worker.complete(worker.claim_one("fair"))
+        worker.fail(worker.claim_one("fair"))
+    younger = hand.add(queue="default")
+    hand.run(calls.retry([last], "default"))
+    assert [job.id for job in worker.claim(2)] == [last, younger]
+
+
+def test_a_retry_is_refused_while_another_job_holds_the_unique_key(hand: Hand) -> None:
+    worker = hand.worker()
+    id = hand.add(unique_key="k", max_attempts=1)
+    worker.fail(worker.claim_one())
+    holder = hand.add(unique_key="k")
+    with pytest.raises(UniqueKeyTaken, match="another job holds work k"):
+        hand.run(calls.retry([id]))
+    assert hand.states(id, holder) == ["failed", "ready"]
+    worker.complete(worker.claim_one())
+    assert hand.run(calls.retry([id])) == [id]
+
+
+def test_an_enqueue_under_way_with_the_same_key_makes_the_retry_wait_and_then_refuse(hands: Hands) -> None:
+    hand, client = hands(), hands()
+    worker = hand.worker()
+    id = hand.add(unique_key="k", max_attempts=1)
+    worker.fail(worker.claim_one())
+    with client.connection.transaction():
+        client.add(unique_key="k")
+        hand.do("set lock_timeout = '200ms'")
+        with pytest.raises(Exception, match="lock timeout"):
+            hand.run(calls.retry([id]))
+    with pytest.raises(UniqueKeyTaken):
+        hand.run(calls.retry([id]))
+
+
+def test_jobs_are_retried_by_filter(hand: Hand) -> None:
+    worker = hand.worker()
+    mine, other = failed(worker, owner="ada", kind="mail"), failed(worker, owner="bob", kind="mail")
+    cancelled = hand.add(owner="ada")
+    hand.run(calls.cancel([cancelled]))
+    assert hand.run(calls.retry_where({"owner": "ada"}, "repairs")) == [mine]
+    assert hand.run(calls.retry_where({"state": "cancelled"})) == [cancelled]
+    assert hand.states(other) == ["failed"]  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="colour: no such filter of jobs"):
+        hand.run(calls.retry_where({"colour": "red"}))
+
+
+def test_of_several_jobs_with_one_unique_key_a_filter_retries_the_latest(hand: Hand) -> None:
+    worker = hand.worker()
+    ids = []
+    for _ in range(3):
+        ids.append(hand.add(unique_key="k", max_attempts=1))
+        worker.fail(worker.claim_one())
+    assert hand.run(calls.retry_where({})) == [ids[-1]]
+
+
+def test_jobs_are_purged_one_or_by_filter_with_their_steps(hand: Hand) -> None:
+    worker = hand.worker()
+    id = hand.add(max_attempts=1)
+    job = worker.claim_one()
+    hand.run(calls.remember_step(worker.lease, job, "load", b"1"))
+    worker.fail(job)
+    kept = failed(worker, kind="other")
+    done, live = hand.add(), hand.add(delay=60)
+    worker.complete(worker.claim_one())
+    assert hand.run(calls.purge_where({"ids": [done, live]})) == 0
+    assert hand.run(calls.purge_where({"ids": [id]})) == 1
+    assert hand.run(calls.get_job(id)) is None
+    assert hand.run(calls.recall_steps(id)) == {}
+    assert hand.run(calls.purge_where({"kind": "work", "state": ["succeeded", "failed"]})) == 1
+    assert hand.states(kept, live) == ["failed", "scheduled"]  # type: ignore[arg-type]
+
+
+def test_what_a_live_job_counts_on_is_not_purged(hand: Hand) -> None:
+    flow = Flow(then=NewJob(kind="last"))
+    flow.add(NewJob(kind="first"))
+    root = hand.start(flow)
+    running = hand.start(batch([NewJob(kind="bad", max_attempts=1), NewJob(kind="slow", delay=60)]))
+    alone = hand.add("alone")
+    waiting = hand.add("waiting", after=(alone, hand.add("slow", delay=60)))
+    worker = hand.worker()
+    for job in worker.claim(10):
+        if job.kind == "bad":
+            worker.fail(job)
+        else:
+            worker.complete(job)
+    everything = {"state": ["succeeded", "failed", "cancelled"]}
+    assert hand.run(calls.purge_where(everything)) == 0
+    assert [each["kind"] for each in hand.run(calls.outputs(root))] == ["first"]
+    assert [each["kind"] for each in hand.run(calls.outputs(waiting))] == ["alone"]
+    hand.run(calls.cancel([root, running, waiting]))
+    assert hand.run(calls.purge_where(everything)) == 7

@@ -1,0 +1,104 @@
+"""Watching a job: its progress and its end are told to whoever asked, and nothing is sent for the others."""
+
+import json
+
+import pytest
+
+from penstock.engine import calls
+from penstock.flow import batch
+from penstock.job import NewJob
+from tests.engine.conftest import Hands
+from tests.engine.hand import Hand
+
+SILENCE = 0.15
+
+
+@pytest.fixture
+def listener(hands: Hands) -> Hand:
+    hand = hands()
+    hand.do('listen "penstock.job"')
+    return hand
+
+
+def told(listener: Hand) -> list[tuple[str, str]]:
+    notices = [json.loads(notice.payload) for notice in listener.connection.notifies(timeout=SILENCE)]
+    return [(notice["id"], notice["state"]) for notice in notices]
+
+
+def test_progress_and_completion_of_a_watched_job_are_told(hand: Hand, listener: Hand) -> None:
+    id = hand.add()
+    assert hand.run(calls.watch(id))
+    worker = hand.worker()
+    job = worker.claim_one()
+    told(listener)
+    worker.progress(job, 50, message="x" * 20_000)
+    assert told(listener) == [(str(id), "running")]
+    worker.complete(job)
+    assert told(listener) == [(str(id), "succeeded")]
+
+
+def test_nothing_is_sent_for_a_job_that_nobody_watches(hand: Hand, listener: Hand) -> None:
+    hand.add()
+    worker = hand.worker()
+    job = worker.claim_one()
+    worker.progress(job, 50)
+    worker.complete(job)
+    assert told(listener) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [("fail", "failed"), ("retry", "scheduled"), ("snooze", "scheduled"), ("stop", "cancelled"), ("release", "ready")],
+)
+def test_every_way_a_run_can_end_is_told(hand: Hand, listener: Hand, end: str, state: str) -> None:
+    id = hand.add()
+    hand.run(calls.watch(id))
+    worker = hand.worker()
+    job = worker.claim_one()
+    told(listener)
+    match end:
+        case "fail":
+            worker.fail(job, final=True)
+        case "retry":
+            worker.fail(job)
+        case "snooze":
+            hand.run(calls.snooze(worker.lease, [job], [60]))
+        case "stop":
+            hand.run(calls.stop_cancelled(worker.lease, [job]))
+        case "release":
+            hand.run(calls.release(worker.lease, [job]))
+    assert told(listener) == [(str(id), state)]
+
+
+def test_a_watched_flow_tells_the_progress_of_its_children(hand: Hand, listener: Hand) -> None:
+    root = hand.start(batch([NewJob(kind="a"), NewJob(kind="b")]))
+    hand.run(calls.watch(root))
+    worker = hand.worker()
+    first, second = worker.claim(2)
+    worker.progress(first, 50)
+    assert told(listener) == [(str(root), "blocked")]
+    worker.complete(first)
+    assert told(listener) == [(str(root), "blocked")]
+    worker.complete(second)
+    assert told(listener)[-1] == (str(root), "succeeded")
+
+
+def test_a_finished_or_unknown_job_cannot_be_watched(hand: Hand) -> None:
+    id = hand.add()
+    worker = hand.worker()
+    worker.complete(worker.claim_one())
+    assert not hand.run(calls.watch(id))
+    assert not hand.run(calls.watch(NewJob(kind="never enqueued").id))
+
+
+def test_a_finish_is_on_record_before_anybody_is_told(hands: Hands, listener: Hand) -> None:
+    hand = hands()
+    id = hand.add()
+    hand.run(calls.watch(id))
+    worker = hand.worker()
+    job = worker.claim_one()
+    with hand.connection.transaction():
+        worker.complete(job)
+        assert told(listener) == []
+    assert told(listener) == [(str(id), "succeeded")]
+    assert listener.state(id) == "succeeded"

@@ -1,0 +1,139 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from penstock.engine import PostgresEngine, calls
+from penstock.engine.migrate import Migrated, migrate, migrate_on
+from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew
+from penstock.job import JobState, NewJob
+from penstock.sql import migrations, render
+
+
+@pytest.fixture
+def empty(empty_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        yield connection
+
+
+def test_a_migrated_database_is_left_alone(empty_url: str) -> None:
+    first = migrate(empty_url)
+    assert first.applied == tuple(f"{migration.number:04}_{migration.name}" for migration in migrations())
+    assert first.changed
+    assert migrate(empty_url) == Migrated(applied=(), functions_replaced=False)
+
+
+def test_of_ten_who_migrate_at_once_one_does_it_and_all_succeed(empty_url: str) -> None:
+    together = Barrier(10)
+
+    def migrate_with_the_others(_: int) -> Migrated:
+        together.wait()
+        return migrate(empty_url)
+
+    with ThreadPoolExecutor(10) as threads:
+        done = list(threads.map(migrate_with_the_others, range(10)))
+    assert sorted(each.changed for each in done) == [False] * 9 + [True]
+
+
+def test_a_migration_commits_or_rolls_back_with_the_caller(empty_url: str, empty: psycopg.Connection[Any]) -> None:
+    with psycopg.connect(empty_url) as connection, connection.transaction(force_rollback=True):
+        assert migrate_on(connection).changed
+    assert empty.execute("select to_regnamespace('penstock') is null").fetchone() == (True,)
+
+
+@pytest.mark.parametrize("schema", ["penstock_2", "My Jobs", "jöbs", "a.b-c;d"])
+def test_a_schema_may_have_almost_any_name(empty_url: str, schema: str) -> None:
+    migrate(empty_url, schema)
+    assert not migrate(empty_url, schema).changed
+    engine = PostgresEngine(lambda: empty_url, schema=schema)
+    [enqueued] = engine.enqueue([NewJob(kind="greet")])
+    lease = engine.run(calls.open_lease("worker"))
+    claimed = engine.run(calls.claim(lease, "default", 10))
+    assert engine.run(calls.complete(lease, claimed)) == []
+    job = engine.run(calls.get_job(enqueued.id))
+    assert job is not None
+    assert job.state is JobState.SUCCEEDED
+    assert engine.run(calls.maintain()) is not None
+    engine.close()
+
+
+def test_two_schemas_in_one_database_know_nothing_of_each_other(empty_url: str, empty: psycopg.Connection[Any]) -> None:
+    names = ("penstock", "My Jobs")
+    engines = {name: PostgresEngine(lambda: empty_url, schema=name) for name in names}
+    for name in names:
+        migrate(empty_url, name)
+        empty.execute(sql.SQL("listen {}").format(sql.Identifier(render("penstock.wake", name))))
+        empty.execute(sql.SQL("listen {}").format(sql.Identifier(render("penstock.job", name))))
+
+    for name, engine in engines.items():
+        lease = engine.run(calls.open_lease("worker"))
+        empty.execute(render("select penstock.wait_for_work(%s, '{default}')", name).encode(), [lease])
+        [enqueued] = engine.enqueue([NewJob(kind="greet")])
+        assert [notice.channel for notice in empty.notifies(timeout=5, stop_after=1)] == [render("penstock.wake", name)]
+        assert engine.run(calls.watch(enqueued.id))
+        claimed = engine.run(calls.claim(lease, "default", 10))
+        assert [job.id for job in claimed] == [enqueued.id]
+        assert engine.run(calls.complete(lease, claimed)) == []
+        assert [notice.channel for notice in empty.notifies(timeout=5, stop_after=1)] == [render("penstock.job", name)]
+        engine.close()
+
+    for name in names:
+        finished = empty.execute(render("select count(*) from penstock.history", name).encode()).fetchone()
+        assert finished == (1,)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["", "pg_jobs", 'a"b', "a'b", "a\\b", "a$b", "a%b", "a{b", "a\nb", "a\x00b", "x" * 64, "ü" * 32],
+)
+def test_a_schema_name_that_sql_cannot_carry_is_refused(empty_url: str, schema: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be used") as refused:
+        migrate(empty_url, schema)
+    assert refused.value.field == "schema"
+
+
+def test_a_database_of_a_newer_penstock_is_refused(empty_url: str, empty: psycopg.Connection[Any]) -> None:
+    migrate(empty_url)
+    empty.execute("insert into penstock.schema_migrations (number, name) values (9999, 'from the future')")
+    with pytest.raises(SchemaTooNew, match=r"at migration 9999, but .* knows only .*: upgrade Penstock"):
+        migrate(empty_url)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [calls.open_lease("worker"), calls.get_job(uuid4()), calls.queue_stats(), calls.enqueue_jobs([NewJob(kind="a")])],
+    ids=["open_lease", "get_job", "queue_stats", "enqueue_jobs"],
+)
+def test_a_call_on_an_empty_database_says_to_migrate(empty_url: str, call: Any) -> None:
+    engine = PostgresEngine(lambda: empty_url)
+    with pytest.raises(NotMigrated, match="penstock migrate"):
+        engine.run(call)
+    engine.close()
+
+
+def test_functions_are_replaced_when_they_are_not_this_version_s(
+    empty_url: str, empty: psycopg.Connection[Any]
+) -> None:
+    migrate(empty_url)
+    body = "select prosrc from pg_proc where oid = 'penstock.next_run_at'::regproc"
+    ours = empty.execute(body).fetchone()
+    empty.execute("""
+        create or replace function penstock.next_run_at() returns timestamptz language sql as 'select now()';
+        update penstock.schema_migrations set functions = 'of another version'
+    """)
+    assert migrate(empty_url) == Migrated(applied=(), functions_replaced=True)
+    assert empty.execute(body).fetchone() == ours
+    assert not migrate(empty_url).changed
+
+
+def test_a_postgres_that_is_too_old_is_refused() -> None:
+    """None so old is at hand: a stand-in tells its version and can do nothing else."""
+    old = cast("psycopg.Connection[Any]", SimpleNamespace(info=SimpleNamespace(server_version=140_019)))
+    with pytest.raises(PenstockError, match="PostgreSQL 14 is too old: Penstock needs 15 or newer"):
+        migrate_on(old)

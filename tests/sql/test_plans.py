@@ -1,0 +1,201 @@
+"""Every statement of a worker's life goes by the index it names: with no other jobs, a thousand or a million of them
+(see crowds.py), and with or without statistics about them."""
+
+from penstock.engine import calls
+from tests.sql.explain import Explained
+from tests.sql.plan_rules import TIMES, check
+from tests.sql.work import claim_new, cursor_that_looks_back_once, enqueue, in_threes, open_lease
+
+PICKS = "order by priority, turn, id limit p_limit - cardinality(v_picked) for update skip locked"
+TAKES = "update penstock.jobs as j set state = 'running'"
+LOCKS = "for update of j"
+FILES = "with done as ( delete from penstock.jobs where id = any("
+
+
+def test_a_claim_picks_by_jobs_ready_and_takes_by_the_primary_key(explained: Explained) -> None:
+    enqueue(explained, 4 * TIMES, "busy")
+    lease = open_lease(explained)
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            assert len(explained.run(calls.claim(lease, "busy", 4))) == 4
+    check(plans, {PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey"}})
+
+
+def test_a_claim_past_a_cursor_begins_at_its_marks(explained: Explained) -> None:
+    for priority in (-1, 0, 1):
+        enqueue(explained, 4, "busy", priority=priority)
+    enqueue(explained, 4 * TIMES, "busy", priority=1)
+    lease, cursor = open_lease(explained), cursor_that_looks_back_once()
+    for _ in range(2):
+        explained.run(calls.claim(lease, "busy", 5, cursor))
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            assert len(explained.run(calls.claim(lease, "busy", 4, cursor))) == 4
+    check(plans, {PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey"}})
+    past_marks = [plan for plan in plans if "(turn, id) > (p_turns[i], p_ids[i])" in plan.text]
+    assert past_marks
+    for plan in past_marks:
+        assert all("ROW(turn, id) > " in scan.condition for scan in plan.scans), str(plan)
+
+
+def test_a_claim_of_some_kinds_still_goes_by_jobs_ready(explained: Explained) -> None:
+    enqueue(explained, 4 * TIMES, "busy", owner="ada")
+    lease = open_lease(explained)
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            assert explained.run(calls.claim(lease, "busy", 4, kinds=["work", "crowd"]))
+    check(plans, {PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey"}})
+
+
+def test_a_limited_claim_counts_by_jobs_counted(explained: Explained) -> None:
+    explained.run(calls.set_queue("mine", {"max_running": 100, "rate": 100_000}))
+    enqueue(explained, 4 * TIMES)
+    lease = open_lease(explained)
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            assert len(explained.run(calls.claim(lease, "mine", 4))) == 4
+    counts = "p_queue.max_running - count(*)"
+    check(plans, {counts: {"jobs_counted"}, PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey"}})
+
+
+def test_a_claim_under_limits_per_key_goes_by_windows_and_never_by_whole_indexes(explained: Explained) -> None:
+    explained.run(calls.set_queue("keyed", {"max_running_per_key": 10, "rate_per_key": 100_000}))
+    # one tenant fills the window at the head, so that a second look visits each key
+    enqueue(explained, 250, "keyed", limit_key="whale")
+    enqueue(explained, 4 * TIMES, "keyed", limit_key="minnow")
+    lease = open_lease(explained)
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            explained.run(calls.claim(lease, "keyed", 4))
+    expected = {
+        "with head as materialized": {"jobs_ready"},
+        "p_queue.max_running_per_key - count(*)": {"jobs_counted"},
+        "with recursive keys as": {"jobs_ready_by_key", "jobs_ready"},
+        "where id = any(v_picked) and state::text = 'ready'": {"jobs_pkey"},
+        TAKES: {"jobs_pkey"},
+    }
+    # fifty tenants, each visited and counted
+    check(plans, expected, most_blocks=4_000)
+
+
+def test_a_fair_claim_reads_its_turns_by_the_primary_key(explained: Explained) -> None:
+    explained.run(calls.set_queue("mine", {"fair_by": "owner"}))
+    enqueue(explained, 4 * TIMES, owner="ada")
+    lease = open_lease(explained)
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            assert len(explained.run(calls.claim(lease, "mine", 4))) == 4
+    check(plans, {"select max(j.turn) from penstock.jobs": {"jobs_pkey"}, PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey"}})
+
+
+def test_completing_deletes_by_the_primary_key_alone(explained: Explained) -> None:
+    """By jobs_running it would walk the dead entries that an old snapshot keeps."""
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    with explained.recording() as plans:
+        for jobs in in_threes(claimed):
+            assert explained.run(calls.complete(lease, jobs, [b"1", None, b"3"])) == []
+    check(plans, {FILES: {"jobs_pkey"}})
+
+
+def test_failing_goes_by_the_primary_key(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    errors: list[dict[str, object]] = [
+        {"error": "again"},
+        {"error": "at once", "retry_in": 0},
+        {"error": "enough", "final": True},
+    ]
+    with explained.recording() as plans:
+        for jobs in in_threes(claimed):
+            assert len(explained.run(calls.fail(lease, jobs, errors))) == 3
+    check(plans, {LOCKS: {"jobs_pkey"}, "set state = fail.state": {"jobs_pkey"}, FILES: {"jobs_pkey"}})
+
+
+def test_snoozing_goes_by_the_primary_key(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    with explained.recording() as plans:
+        for jobs in in_threes(claimed):
+            assert len(explained.run(calls.snooze(lease, jobs, [0, 1, 2]))) == 3
+    check(plans, {LOCKS: {"jobs_pkey"}, "set state = snooze.state": {"jobs_pkey"}})
+
+
+def test_releasing_goes_by_the_primary_key(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    with explained.recording() as plans:
+        for jobs in in_threes(claimed):
+            assert len(explained.run(calls.release(lease, jobs))) == 3
+    check(plans, {LOCKS: {"jobs_pkey"}, "with given as": {"jobs_pkey"}})
+
+
+def test_stopping_cancelled_jobs_goes_by_the_primary_key(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    with explained.recording() as plans:
+        for jobs in in_threes(claimed):
+            assert len(explained.run(calls.stop_cancelled(lease, jobs))) == 3
+    check(plans, {LOCKS: {"jobs_pkey"}, FILES: {"jobs_pkey"}})
+
+
+def test_progress_is_written_by_the_primary_key(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    with explained.recording() as plans:
+        for jobs in in_threes(claimed):
+            assert len(explained.run(calls.report_progress(lease, jobs, [{"percent": 5}] * 3))) == 3
+    check(plans, {LOCKS: {"jobs_pkey"}, "set progress = ": {"jobs_pkey"}})
+
+
+def test_a_step_is_remembered_by_the_primary_key(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, TIMES)
+    with explained.recording() as plans:
+        for job in claimed:
+            assert explained.run(calls.remember_step(lease, job, "load", b"1"))
+    check(plans, {"where id = p_id and claims = p_claims": {"jobs_pkey"}})
+
+
+def test_extending_a_lease_finds_its_jobs_by_jobs_running(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3)
+    explained.run(calls.cancel([claimed[0].id]))
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            assert explained.run(calls.extend_lease(lease)) == (True, [claimed[0].id])
+    check(plans, {"and j.cancel_requested": {"jobs_running"}})
+
+
+def test_releasing_unknown_jobs_finds_them_by_jobs_running(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3 * TIMES)
+    with explained.recording() as plans:
+        for end in range(3, 3 * TIMES + 1, 3):
+            assert len(explained.run(calls.release_unknown(lease, [job.id for job in claimed[end:]]))) == 3
+    check(plans, {"id <> all(p_known)": {"jobs_running"}, "with given as": {"jobs_pkey"}})
+
+
+def test_reclaiming_finds_the_jobs_of_lost_workers_by_jobs_running(explained: Explained) -> None:
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            expired, _ = claim_new(explained, 3)
+            gone, _ = claim_new(explained, 3)
+            explained.connection.execute(
+                "update penstock.leases set expires_at = '2000-01-01' where id = %s", [expired]
+            )
+            explained.connection.execute("delete from penstock.leases where id = %s", [gone])
+            assert explained.run(calls.reclaim()) == 6
+    expected = {
+        "with recursive held": {"jobs_running"},
+        "where state = 'running' and lease = any(v_lost)": {"jobs_running"},
+        "where id = any(v_jobs) and lease = any(v_lost)": {"jobs_pkey"},
+        "with given as": {"jobs_pkey"},
+    }
+    check(plans, expected)
+
+
+def test_due_jobs_are_found_by_jobs_scheduled(explained: Explained) -> None:
+    later = "select set_config('penstock_clock.now', (penstock.clock() + interval '1 second')::text, true)"
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            enqueue(explained, 3, delay=0.5)
+            assert explained.run(calls.next_run_at()) is not None
+            explained.connection.execute(later)
+            assert explained.run(calls.promote()) == 3
+    check(plans, {"with due as": {"jobs_scheduled", "jobs_pkey"}, "order by run_at limit 1": {"jobs_scheduled"}})
+    for plan in plans:
+        if "with due as" in plan.text:
+            [due] = [scan for scan in plan.scans if scan.index == "jobs_scheduled"]
+            assert "run_at <= " in due.condition, f"reads what is not due yet in\n{plan}"

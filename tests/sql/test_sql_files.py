@@ -1,0 +1,38 @@
+"""The habits of the SQL files: one function a file, by its name, in lower case."""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+FOLDER = Path(str(files("penstock.sql")))
+FUNCTIONS = sorted((FOLDER / "functions").glob("*.sql"))
+ALL = [*sorted((FOLDER / "migrations").glob("*.sql")), *FUNCTIONS]
+
+
+def name_of(file: Path) -> str:
+    return file.stem
+
+
+@pytest.mark.parametrize("file", FUNCTIONS, ids=name_of)
+def test_a_file_makes_one_function_and_is_named_after_it(file: Path) -> None:
+    made = re.findall(r"^create (?:or replace )?function (\S+?)\(", file.read_text("utf-8"), re.MULTILINE)
+    assert made == [f"penstock.{file.stem}"]
+
+
+def test_every_function_of_the_database_has_its_file(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        rows: list[tuple[Any, ...]] = connection.execute(
+            "select proname from pg_proc where pronamespace = 'penstock'::regnamespace order by proname"
+        ).fetchall()
+    # in a list: two functions of one name are one too many
+    assert [name for (name,) in rows] == [file.stem for file in FUNCTIONS]
+
+
+@pytest.mark.parametrize("file", ALL, ids=name_of)
+def test_keywords_are_in_lower_case(file: Path) -> None:
+    code = re.sub(r"--.*|'[^']*'", "", file.read_text("utf-8"))
+    assert re.findall(r"\b[A-Z]{2,}\b", code) == []

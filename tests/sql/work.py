@@ -1,0 +1,46 @@
+"""What tests of plans and costs do with jobs, in words."""
+
+from collections.abc import Sequence
+from itertools import chain, count
+from typing import Any
+from uuid import UUID
+
+from penstock.engine import Cursor, calls
+from penstock.flow import Flow, Policy
+from penstock.job import ClaimedJob, Lease, NewJob
+from tests.sql.explain import Explained
+
+
+def enqueue(explained: Explained, jobs: int, queue: str = "mine", **fields: Any) -> list[UUID]:
+    enqueued = explained.run(calls.enqueue_jobs([NewJob(kind="work", queue=queue, **fields) for _ in range(jobs)]))
+    return [job.id for job in enqueued]
+
+
+def enqueue_flow(explained: Explained, policy: Policy = "cancel") -> list[UUID]:
+    """A flow of three jobs, one of which waits for another; the flow's own id comes first."""
+    flow = Flow(then=NewJob(kind="end", queue="mine"), policy=policy)
+    first = flow.add(NewJob(kind="first", queue="mine"))
+    flow.add(NewJob(kind="second", queue="mine"), after=[first])
+    flow.add(NewJob(kind="beside", queue="mine"))
+    return [job.id for job in explained.run(calls.enqueue_jobs(flow.jobs()))]
+
+
+def open_lease(explained: Explained) -> Lease:
+    return explained.run(calls.open_lease("worker"))
+
+
+def claim_new(explained: Explained, jobs: int, **fields: Any) -> tuple[Lease, list[ClaimedJob]]:
+    enqueue(explained, jobs, **fields)
+    lease = open_lease(explained)
+    claimed = explained.run(calls.claim(lease, "mine", jobs))
+    assert len(claimed) == jobs
+    return lease, claimed
+
+
+def cursor_that_looks_back_once() -> Cursor:
+    """Its first look seems to take so long that the next full one is far away."""
+    return Cursor(chain([0.0], count(1000.0)).__next__)
+
+
+def in_threes(jobs: Sequence[ClaimedJob]) -> list[Sequence[ClaimedJob]]:
+    return [jobs[start : start + 3] for start in range(0, len(jobs), 3)]
