@@ -119,11 +119,9 @@ def from_builtin(kind: type, value: Any) -> Any:
         raise ValueError(str(error)) from None
 
 
-def can_read(kind: type) -> bool:
+def can_read(kind: object) -> bool:
     """Whether from_builtin knows the type."""
-    if not isinstance(kind, type):
-        return False
-    return kind is object or hasattr(kind, "model_validate") or issubclass(kind, PurePath)
+    return kind is object or hasattr(kind, "model_validate") or (isinstance(kind, type) and issubclass(kind, PurePath))
 
 
 _encoder = msgspec.json.Encoder(enc_hook=to_builtin)

@@ -1,5 +1,6 @@
 """A real Postgres for the tests: one embedded server for the whole run, and a database of its own for each test."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from penstock import embedded
 from penstock.engine import PostgresEngine
 from penstock.engine.migrate import migrate_on
-from penstock.sql import functions_digest
+from penstock.sql import functions, migrations
 
 CACHE = Path(__file__).parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]
@@ -32,12 +33,11 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def template(server: str) -> str:
     """A migrated database to be copied for each test, made once for each state of the SQL."""
-    name = f"template_{functions_digest()}"
+    everything = "".join(migration.text for migration in migrations()) + functions()
+    name = f"template_{hashlib.sha256(everything.encode()).hexdigest()[:16]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("select pg_advisory_lock(7355608)")
-        if not connection.execute("select from pg_database where datname = %s", [name]).fetchone():
-            for (old,) in connection.execute("select datname from pg_database where datname like 'template\\_%'"):
-                connection.execute(f'drop database "{old}"'.encode())
+        if not connection.execute("select 1 from pg_database where datname = %s", [name]).fetchone():
             connection.execute(f'create database "{name}_new"'.encode())
             with psycopg.connect(make_conninfo(server, dbname=f"{name}_new")) as fresh:
                 migrate_on(fresh)

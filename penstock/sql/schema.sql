@@ -298,6 +298,7 @@ CREATE VIEW penstock.all_jobs WITH (security_invoker='true') AS
     jobs.started_at,
     NULL::timestamp with time zone AS finished_at
    FROM penstock.jobs
+  WHERE (jobs.state = ANY (ARRAY['blocked'::penstock.job_state, 'scheduled'::penstock.job_state, 'ready'::penstock.job_state, 'running'::penstock.job_state]))
 UNION ALL
  SELECT history.id,
     history.queue,
@@ -329,7 +330,8 @@ UNION ALL
     history.run_at,
     history.started_at,
     history.finished_at
-   FROM penstock.history;
+   FROM penstock.history
+  WHERE (history.state = ANY (ARRAY['succeeded'::penstock.job_state, 'failed'::penstock.job_state, 'cancelled'::penstock.job_state]));
 
 -- Name: list_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.all_jobs

@@ -140,8 +140,17 @@ def test_usage_counts_runs_and_failures_by_org_and_kind(app: Penstock, send: Sen
     worker.complete(*worker.claim(2))
     worker.fail(worker.claim_one())
     worker.complete(worker.claim_one())
-    used = {(org, kind): (runs, failures) for _, org, kind, runs, _, failures, _ in app.engine.run(calls.usage())}
+    used = {(day.org, day.kind): (day.runs, day.failures) for day in app.usage.list()}
     assert used == {("acme", "send"): (3, 1), ("", "send"): (1, 0)}
-    assert len(app.engine.run(calls.usage("acme"))) == 1
     app.engine.run(calls.maintain())
-    assert len(app.engine.run(calls.usage())) == 2
+    assert {(day.org, day.kind): (day.runs, day.failures) for day in app.usage.list()} == used
+
+
+async def test_usage_of_one_org_in_async_code(app: Penstock, send: Send) -> None:
+    worker = Worker(app)
+    await send.using(org="acme").aenqueue_many([{"to": "a"}] * 2)
+    await send.using(org="other").aenqueue("b")
+    worker.run_all()
+    [acme] = await app.usage.alist("acme")
+    assert (acme.org, acme.runs, acme.failures, acme.bytes) == ("acme", 2, 0, 0)
+    assert acme.seconds >= 0

@@ -23,6 +23,8 @@ T = TypeVar("T")
 QUEUES = ("open", "narrow", "keyed", "fair")
 LEASE_SECONDS = 0.1
 
+Role = Callable[[Hand, "Ledger", random.Random], None]
+
 
 @dataclass
 class Ledger:
@@ -58,6 +60,15 @@ class Ledger:
         with self.lock:
             latest = self.created[-80:]
         return dice.sample(latest, min(len(latest), dice.randint(1, 6)))
+
+
+def play(role: Role, hand: Hand, ledger: Ledger, dice: random.Random) -> None:
+    """Plays a role until the storm is over; when one of them fails it is over for all."""
+    try:
+        role(hand, ledger, dice)
+    except BaseException:
+        ledger.end = 0
+        raise
 
 
 def do(ledger: Ledger, act: Callable[[], T], *allowed: type[Exception]) -> T | None:
@@ -121,7 +132,7 @@ def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
         ids = ledger.some(dice)
         match dice.choices(("job", "after", "flow", "cancel", "retry", "purge"), (25, 10, 20, 10, 30, 5))[0]:
             case "job":
-                job = _job(dice, unique_key=dice.choice((None, None, "a", "b")))
+                job = _job(dice, kind="single", unique_key=dice.choice((None, None, "a", "b")))
                 ledger.create(do(ledger, lambda j=job: hand.enqueue(j)))  # type: ignore[misc]
             case "after" if ids:
                 job = _job(dice, after=tuple(ids[:2]))
@@ -134,7 +145,8 @@ def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
             case "retry":
                 do(ledger, lambda i=ids: hand.run(calls.retry(i)), UniqueKeyTaken)  # type: ignore[misc]
             case "purge":
-                filter = {"ids": ids, "state": ["succeeded", "failed", "cancelled"]}
+                # a flow that is retried while its member is purged may still count it
+                filter = {"kind": "single", "ids": ids, "state": ["succeeded", "failed", "cancelled"]}
                 purged = do(ledger, lambda f=filter: hand.run(calls.purge_where(f)))  # type: ignore[misc]
                 with ledger.lock:
                     ledger.purged += purged or 0
@@ -143,9 +155,9 @@ def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
         ledger.count("asked")
 
 
-def _job(dice: random.Random, **about: object) -> NewJob:
+def _job(dice: random.Random, kind: str = "part", **about: object) -> NewJob:
     return NewJob(
-        kind="work",
+        kind=kind,
         queue=dice.choice(QUEUES),
         limit_key=dice.choice(("red", "blue", None)),
         max_attempts=dice.randint(1, 4),

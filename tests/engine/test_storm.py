@@ -6,7 +6,7 @@ from time import monotonic
 from tests.engine.conftest import Hands
 from tests.engine.draining import drain
 from tests.engine.invariants import check_invariants
-from tests.engine.storm import QUEUES, Ledger, ask, maintain, observe, work
+from tests.engine.storm import QUEUES, Ledger, ask, maintain, observe, play, work
 
 SECONDS = float(os.environ.get("STORM_SECONDS", "6"))
 
@@ -23,7 +23,7 @@ def test_in_a_storm_of_everything_at_once_no_job_is_lost_or_stuck_and_no_claim_e
     ledger = Ledger(monotonic() + SECONDS)
     with ThreadPoolExecutor(len(crowd)) as threads:
         running = [
-            threads.submit(role, each, ledger, random.Random(place)) for place, (each, role) in enumerate(crowd)
+            threads.submit(play, role, each, ledger, random.Random(place)) for place, (each, role) in enumerate(crowd)
         ]
     for each in running:
         each.result()

@@ -59,6 +59,11 @@ def id_of_finished(number: str | int, finished: int) -> str:
     return _id(str(number), finished, _FINISHED)
 
 
+def holds_the_crowd(partition: str) -> bool:
+    """Whether this part of history is of those days, and not of the days when tests ran."""
+    return partition.startswith(f"history_{NOON[:4]}")
+
+
 def _live(state: str, queue: str, jobs: int, sort: int, **columns: str) -> str:
     columns = {"run_at": f"timestamptz '{NOON}'"} | columns
     return f"""

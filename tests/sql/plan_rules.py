@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 
+from tests.sql.crowd_rows import holds_the_crowd
 from tests.sql.explain import Plan, Scan
 
 TIMES = 8
@@ -19,7 +20,9 @@ def check(
         found = [plan for plan in plans if text in plan.text and plan.scans]
         assert found, f"no statement has the text {text!r}; there were:\n" + "\n".join(sorted({p.text for p in plans}))
         for plan in found:
-            used = {scan.index for scan in plan.scans if not (planned_anew and _is_small(scan))}
+            used = {
+                scan.index for scan in plan.scans if not (planned_anew and (_is_small(scan) or _is_left_over(scan)))
+            }
             assert used == indexes or (planned_anew and used < indexes), f"{used}, not {indexes}, in\n{plan}"
     for plan in plans:
         for scan in plan.scans:
@@ -34,3 +37,8 @@ def check(
 
 def _is_small(scan: Scan) -> bool:
     return "Seq" in scan.how and scan.blocks <= SMALL
+
+
+def _is_left_over(scan: Scan) -> bool:
+    """A part of history that holds only the dead rows of earlier tests: one index is as good as another."""
+    return scan.table == "history" and not holds_the_crowd(scan.partition)

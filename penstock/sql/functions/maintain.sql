@@ -6,6 +6,7 @@ returns jsonb
 language plpgsql
 as $$
 declare
+  v_now timestamptz := penstock.clock();
   v_report jsonb;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('penstock.maintain', 0)) then
@@ -19,12 +20,12 @@ begin
     'usage_folded', penstock.fold_usage());
   -- what somebody's open transaction has touched is left for the next round: waiting for it would hold up everything
   delete from penstock.idempotency_keys as k
-   using (select owner, key from penstock.idempotency_keys where expires_at < penstock.clock() for update skip locked) as old
+   using (select owner, key from penstock.idempotency_keys where expires_at < v_now for update skip locked) as old
    where old.owner = k.owner and old.key = k.key;
   delete from penstock.waiting as w where not exists (select from penstock.leases as l where l.id = w.lease);
   delete from penstock.starts as s
    where not exists (select from penstock.queues as q
-                      where q.name = s.queue and s.bucket > penstock.clock() - 2 * q.rate_period);
+                      where q.name = s.queue and s.bucket > v_now - 2 * q.rate_period);
   -- a key behind its queue's clock starts from the clock anyway
   delete from penstock.turns as t
    using (select behind.queue, behind.key

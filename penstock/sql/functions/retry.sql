@@ -11,6 +11,7 @@ as $$
 declare
   v_now timestamptz := penstock.clock();
   v_revived uuid[];
+  v_missed uuid[];
   v_ended uuid[];
   v_taken text;
   v_job record;
@@ -86,6 +87,15 @@ begin
       and not (id = any(v_revived))
     order by id
       for no key update;
+  -- and what failed in the moment before that comes back too
+  v_missed := array(
+    select id
+      from penstock.history
+     where (id = any(array(select waits_for from penstock.edges where job = any(v_revived))) or parent = any(v_revived))
+       and state in ('failed', 'cancelled'));
+  if cardinality(v_missed) > 0 then
+    v_revived := v_revived || penstock.retry(v_missed, p_queue);
+  end if;
   -- children before their flows, as ids go; live ones that waited for a job that is back wait again
   for v_job in
     with recursive touched as (

@@ -1,0 +1,101 @@
+from collections.abc import Callable
+
+import pytest
+
+from penstock import Handler, Penstock
+from tests.app.worker import Worker
+from tests.cli.conftest import Command
+
+Send = Handler[..., None]
+States = Callable[[], dict[str, str]]
+
+
+@pytest.fixture
+def states(app: Penstock) -> States:
+    """Each job's state by its id."""
+    return lambda: {str(job.id): str(job.state) for job in app.jobs.each()}
+
+
+def test_retry_by_id_asks_nothing(penstock: Command, failed: list[str], states: States) -> None:
+    assert penstock.lines("jobs", "retry", *failed[:2]) == ["2 jobs are alive again"]
+    assert list(states().values()) == ["failed", "ready", "ready"]
+    assert penstock.json("jobs", "retry", failed[2], failed[0]) == {"retried": [failed[2]]}
+
+
+def test_retry_moves_jobs_to_another_queue(penstock: Command, failed: list[str], app: Penstock) -> None:
+    penstock.lines("jobs", "retry", failed[0], "--to-queue", "slow")
+    assert [str(job.id) for job in app.jobs.list(queue="slow").jobs] == [failed[0]]
+    assert penstock.json("jobs", "retry", "-q", "pdf", "--to-queue", "slow", "-y") == {"retried": [failed[2]]}
+
+
+def test_retry_by_filter_asks_and_takes_no_for_an_answer(penstock: Command, failed: list[str], states: States) -> None:
+    before = states()
+    refused = penstock("jobs", "retry", "-q", "mail", answer="n\n")
+    assert (refused.exit_code, refused.stdout) == (1, " n\n")
+    assert "Retry every failed job that fits? [y/N]" in refused.stderr
+    assert penstock("jobs", "retry", "-q", "mail", answer="").exit_code == 1
+    assert states() == before
+    assert penstock.lines("jobs", "retry", "-q", "mail", answer="y\n") == ["2 jobs are alive again"]
+    assert states() == before | dict.fromkeys(failed[:2], "ready")
+
+
+@pytest.mark.parametrize("yes", ["--yes", "-y"])
+def test_retry_by_filter_does_not_ask_when_told_yes(penstock: Command, failed: list[str], yes: str) -> None:
+    result = penstock("jobs", "retry", "-k", "send", "-s", "failed", yes)
+    assert (result.stdout, result.stderr) == ("3 jobs are alive again\n", "")
+
+
+def test_cancel_by_id_asks_nothing(penstock: Command, send: Send, failed: list[str]) -> None:
+    live = str(send.enqueue("x").id)
+    assert penstock.json("jobs", "cancel", live, failed[0]) == {"cancelled": [live]}
+    assert penstock.lines("jobs", "cancel", live) == ["0 jobs cancelled"]
+
+
+def test_cancel_by_filter_tells_how_many_and_takes_no_for_an_answer(
+    penstock: Command, send: Send, app: Penstock, states: States
+) -> None:
+    send.using(queue="mail").enqueue_many([{"to": "x"}] * 3)
+    other = str(send.using(queue="pdf").enqueue("x").id)
+    Worker(app, "mail").claim_one()
+    before = states()
+    refused = penstock("jobs", "cancel", "-q", "mail", answer="n\n")
+    assert (refused.exit_code, refused.stdout) == (1, " n\n")
+    assert "Cancel 3 jobs? [y/N]" in refused.stderr
+    assert states() == before
+    assert penstock.lines("jobs", "cancel", "-q", "mail", answer="y\n") == ["3 jobs cancelled"]
+    assert sorted(states().values()) == ["cancelled", "cancelled", "ready", "running"]
+    assert penstock.json("jobs", "cancel", "--state", "ready", "--yes") == {"cancelled": [other]}
+
+
+def test_cancel_needs_ids_or_a_filter(penstock: Command, send: Send, states: States) -> None:
+    send.enqueue("x")
+    complaint = penstock.fails("jobs", "cancel", "--yes")
+    assert complaint == "error: ids: name jobs, or choose them by --queue, --kind or --state\n"
+    assert list(states().values()) == ["ready"]
+
+
+def test_purge_asks_and_takes_no_for_an_answer(penstock: Command, failed: list[str], states: States) -> None:
+    before = states()
+    for arguments in (["-q", "mail"], [failed[0]], ["-q", "mail", "--json"]):
+        refused = penstock("jobs", "purge", *arguments, answer="n\n")
+        assert (refused.exit_code, refused.stdout) == (1, " n\n")
+        assert "Delete them for good? [y/N]" in refused.stderr
+    assert states() == before
+    assert penstock.lines("jobs", "purge", "-q", "mail", answer="y\n") == ["2 jobs purged"]
+    assert list(states()) == [failed[2]]
+
+
+def test_purge_deletes_what_failed_unless_told_otherwise(
+    penstock: Command, send: Send, app: Penstock, failed: list[str], states: States
+) -> None:
+    live, done = send.using(delay=60).enqueue("live"), send.enqueue("done")
+    Worker(app).run_all()
+    assert penstock.json("jobs", "purge", str(done.id), str(live.id), failed[0], "--yes") == {"purged": 2}
+    assert penstock.json("jobs", "purge", "-s", "succeeded", "-y") == {"purged": 0}
+    assert penstock.json("jobs", "purge", "-y") == {"purged": 2}
+    assert list(states()) == [str(live.id)]
+
+
+@pytest.mark.parametrize("command", ["retry", "cancel", "purge"])
+def test_an_id_that_is_none_is_an_error_of_usage(penstock: Command, command: str) -> None:
+    assert "valid UUID" in penstock.fails("jobs", command, "x", code=2)

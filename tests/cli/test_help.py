@@ -1,0 +1,68 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from penstock.cli.commands import cli
+from tests.cli.conftest import Command
+
+WHOLE = typer.main.get_command(cli)
+
+
+def commands(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+ALL = list(commands(WHOLE))
+
+
+def test_these_are_all_commands() -> None:
+    assert {" ".join(path) for path, command in ALL if not hasattr(command, "commands")} == {
+        "migrate", "db start", "db stop", "db url", "jobs list", "jobs show", "jobs retry", "jobs cancel", "jobs purge",
+        "queues list", "queues pause", "queues resume", "queues set",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "command"), ALL, ids=lambda each: " ".join(each) if isinstance(each, tuple) else "")
+def test_help_explains_the_command_and_each_of_its_options(
+    homeless: Command, path: tuple[str, ...], command: click.Command
+) -> None:
+    text = "\n".join(homeless.lines(*path, "--help"))
+    assert command.help
+    assert command.help.split(".")[0] in " ".join(text.split())
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) or parameter.param_type_name == "option":
+            for name in parameter.opts:
+                assert name in text
+            assert getattr(parameter, "help", None), f"{parameter.name} is not explained"
+    for name in getattr(command, "commands", {}):
+        assert name in text
+
+
+@pytest.mark.parametrize("path", [path for path, command in ALL if not hasattr(command, "commands")], ids=" ".join)
+def test_every_command_takes_json_and_says_where_its_database_may_be(homeless: Command, path: tuple[str, ...]) -> None:
+    text = "\n".join(homeless.lines(*path, "--help"))
+    assert "--json" in text
+    assert "PENSTOCK_FOLDER" in text
+    assert ("DATABASE_URL" in text) is (path[0] != "db")
+
+
+@pytest.mark.parametrize("path", [path for path, command in ALL if hasattr(command, "commands")], ids=" ".join)
+def test_a_group_without_a_command_shows_its_help(homeless: Command, path: tuple[str, ...]) -> None:
+    result = homeless(*path)
+    assert result.exit_code == 2
+    assert "Usage: penstock" in result.output
+
+
+def test_the_command_is_installed_and_knows_its_version() -> None:
+    script = Path(sys.executable).with_name("penstock")
+    for command in ([str(script)], [sys.executable, "-W", "error", "-m", "penstock.cli"]):
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, version("penstock") + "\n", "")
