@@ -27,10 +27,10 @@ class Call(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """COPY … FROM STDIN with these chunks of text."""
+    """COPY … FROM STDIN with these chunks of data."""
 
     text: str
-    chunks: Iterable[str]
+    chunks: Iterable[bytes]
 
 
 Script = Generator[Call[Any] | Copy, Any, T]

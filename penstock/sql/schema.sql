@@ -24,7 +24,8 @@ CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
 
 -- Name: add_partitions(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_partitions() RETURNS integer
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms';
 
 -- Name: advance_turn(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
@@ -170,8 +171,12 @@ CREATE FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint DEFA
 
 -- Name: drop_old_history(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.drop_old_history() RETURNS integer
+    LANGUAGE plpgsql;
+
+-- Name: drop_partition(regclass, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
-    SET lock_timeout TO '2s';
+    SET lock_timeout TO '200ms';
 
 -- Name: enqueue(text, jsonb, text, timestamp with time zone, integer, integer, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue(kind text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT 'default'::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, max_attempts integer DEFAULT 5, owner text DEFAULT NULL::text, org text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, idempotency_key text DEFAULT NULL::text, after uuid[] DEFAULT NULL::uuid[], options jsonb DEFAULT NULL::jsonb) RETURNS uuid
@@ -187,7 +192,7 @@ CREATE FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) RETURNS T
     LANGUAGE plpgsql;
 
 -- Name: enqueue_plain(uuid, text, jsonb, text, integer, integer, timestamp with time zone, double precision, integer, text, text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb) RETURNS void
+CREATE FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT 'default'::text, p_priority integer DEFAULT 0, p_max_attempts integer DEFAULT 5, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_delay double precision DEFAULT 0, p_max_snoozes integer DEFAULT NULL::integer, p_owner text DEFAULT NULL::text, p_org text DEFAULT NULL::text, p_limit_key text DEFAULT NULL::text, p_options jsonb DEFAULT NULL::jsonb) RETURNS void
     LANGUAGE plpgsql;
 
 -- Name: extend_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
@@ -218,17 +223,6 @@ CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_erro
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fold_usage() RETURNS integer
     LANGUAGE plpgsql;
-
--- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
-    LANGUAGE plpgsql;
-
--- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
-    LANGUAGE plpgsql STABLE
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
 
 -- Name: history; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.history (
@@ -332,6 +326,23 @@ UNION ALL
     history.finished_at
    FROM penstock.history
   WHERE (history.state = ANY (ARRAY['succeeded'::penstock.job_state, 'failed'::penstock.job_state, 'cancelled'::penstock.job_state]));
+
+-- Name: get_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.get_job(p_id uuid) RETURNS SETOF penstock.all_jobs
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off';
+
+-- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
+    LANGUAGE plpgsql;
+
+-- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
 
 -- Name: list_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.all_jobs

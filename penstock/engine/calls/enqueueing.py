@@ -1,11 +1,12 @@
 """Calls that enqueue. Parameters and results are text, so that any driver of the caller's can run them."""
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from penstock.engine.call import Call, first, nothing
-from penstock.engine.calls.text import to_json, to_text
+from penstock.engine.calls.text import to_json
 from penstock.job import Enqueued, NewJob
 
 
@@ -17,18 +18,38 @@ def enqueue_jobs(jobs: Sequence[NewJob]) -> Call[list[Enqueued]]:
     )
 
 
+_CASTS = {
+    "priority": "::text::int",
+    "max_attempts": "::text::int",
+    "run_at": "::text::timestamptz",
+    "delay": "::text::float8",
+    "max_snoozes": "::text::int",
+    "owner": "",
+    "org": "",
+    "limit_key": "",
+}
+
+
 def enqueue_plain(job: NewJob, id: str, args: bytes) -> Call[None]:
-    """A job like this one, with these arguments: the shortest way, for one that is `plain`."""
+    """A job like this one, with these arguments: the shortest way, for one that is `plain`.
+
+    Only what differs from the defaults is sent: each parameter costs psycopg about a microsecond.
+    """
+    given = [(name, value) for name in _CASTS if (value := getattr(job, name)) != _DEFAULTS[name]]
+    extras = [f", p_{name} => %s{_CASTS[name]}" for name, _ in given]
+    values = [value.isoformat() if isinstance(value, datetime) else str(value) for _, value in given]
+    if job.options:
+        extras.append(", p_options => %s::text::jsonb")
+        values.append(to_json(job.options))
     return Call(
-        """select penstock.enqueue_plain(%s::text::uuid, %s, %s::text::jsonb, %s, %s::text::int, %s::text::int,
-             %s::text::timestamptz, %s::text::float8, %s::text::int, %s, %s, %s, %s::text::jsonb)::text""",
-        [
-            id, job.kind, args.decode(), job.queue, str(job.priority), str(job.max_attempts),
-            job.run_at and job.run_at.isoformat(), to_text(job.delay), to_text(job.max_snoozes),
-            job.owner, job.org, job.limit_key, job.options and to_json(job.options),
-        ],
+        "select penstock.enqueue_plain(p_id => %s::text::uuid, p_kind => %s, p_args => %s::text::jsonb, p_queue => %s"
+        f"{''.join(extras)})::text",
+        [id, job.kind, args.decode(), job.queue, *values],
         nothing,
-    )  # fmt: skip
+    )
+
+
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(NewJob)}
 
 
 def existing_ids(ids: Sequence[str]) -> Call[set[UUID]]:

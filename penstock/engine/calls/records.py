@@ -31,7 +31,7 @@ def _read_jobs(rows: Sequence[Row]) -> list[Job]:
 
 def get_job(id: UUID) -> Call[Job | None]:
     return Call(
-        f"select {_JOB_COLUMNS} from penstock.all_jobs where id = %s",
+        f"select {_JOB_COLUMNS} from penstock.get_job(%s)",
         [id],
         lambda rows: _read_jobs(rows)[0] if rows else None,
         repeatable=True,

@@ -20,17 +20,13 @@ def from_json(text: str | None) -> Any:
     return None if text is None else msgspec.json.decode(text)
 
 
-def to_text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
 def array_of_ids(jobs: Sequence[ClaimedJob]) -> str:
     """An array as text: psycopg takes 4 µs to dump a UUID in a list, this 0.5."""
     return "{" + ",".join([job.id.hex for job in jobs]) + "}"
 
 
 def array_of_claims(jobs: Sequence[ClaimedJob]) -> str:
-    return "{" + ",".join([str(job.claims) for job in jobs]) + "}"
+    return "{" + str([job.claims for job in jobs])[1:-1] + "}"
 
 
 def first_column(rows: Sequence[Row]) -> list[UUID]:

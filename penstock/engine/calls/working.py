@@ -62,7 +62,7 @@ def claim(
     def read(rows: Sequence[Row]) -> list[ClaimedJob]:
         jobs = [ClaimedJob(*row) for row in rows]
         # they come by id, which is the order already unless priorities or turns are mixed
-        if any(job.priority != jobs[0].priority or job.turn != jobs[0].turn for job in jobs):
+        if len({(job.priority, job.turn) for job in jobs}) > 1:
             jobs.sort(key=_place)
         if cursor:
             cursor.advance(jobs, limit)

@@ -1,8 +1,11 @@
 -- Makes history's partitions for the days to come. Attaching takes a short lock that stops nobody who writes to the
--- partitions in use. A range whose rows are among the strays already stays with them. Returns how many were made.
+-- partitions in use, but it must wait for whoever reads the strays, and those who come later wait behind it: when somebody
+-- reads at length (pg_dump, a report) it is left for the next time, of which there are days.
+-- A range whose rows are among the strays already stays with them. Returns how many were made.
 create or replace function penstock.add_partitions()
 returns int
 language plpgsql
+set lock_timeout = '200ms'
 as $$
 declare
   v_now timestamptz := penstock.clock();
@@ -26,7 +29,9 @@ begin
       execute format('alter table penstock.history attach partition penstock.%I for values from (%L) to (%L)', v_name,
         penstock.uuid7_floor(v_from + i * v_length), penstock.uuid7_floor(v_from + (i + 1) * v_length));
       v_made := v_made + 1;
-    exception when duplicate_table or invalid_object_definition then
+    exception when lock_not_available then
+      exit;
+    when duplicate_table or invalid_object_definition then
       -- made by someone else in this instant, or overlapping after partition_length was changed: strays take those rows
       null;
     end;

@@ -3,13 +3,11 @@
 create or replace function penstock.drop_old_history()
 returns int
 language plpgsql
-set lock_timeout = '2s'
 as $$
 declare
   v_cutoff timestamptz := penstock.clock() - (select history_kept from penstock.settings);
   v_floor uuid := penstock.uuid7_floor(v_cutoff);
   v_partition record;
-  v_late boolean;
   v_dropped int := 0;
 begin
   for v_partition in
@@ -20,16 +18,9 @@ begin
      where i.inhparent = 'penstock.history'::regclass
        and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT'
   loop
-    continue when v_partition.upper > v_floor;
-    execute format('select exists (select from %s where finished_at > $1)', v_partition.name) into v_late using v_cutoff;
-    continue when v_late;
-    begin
-      execute format('drop table %s', v_partition.name);
+    if v_partition.upper <= v_floor and penstock.drop_partition(v_partition.name, v_cutoff) then
       v_dropped := v_dropped + 1;
-    exception when lock_not_available then
-      -- somebody reads it at length: next time
-      null;
-    end;
+    end if;
   end loop;
   delete from penstock.history_strays where finished_at < v_cutoff;
   delete from penstock.edges as e

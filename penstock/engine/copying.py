@@ -1,0 +1,79 @@
+"""Jobs as rows of COPY's binary format: no parsing of text on either side (a quarter less work for Postgres)."""
+
+import struct
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from penstock.job import NewJob
+
+COPY = """copy penstock.jobs (id, args, turn, created_at, run_at, state, kind, queue, priority, max_attempts,
+  max_snoozes, owner, org, limit_key, options) from stdin (format binary)"""
+
+_COLUMNS = 15
+_ROWS_AT_ONCE = 1000
+_HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
+_TRAILER = struct.pack("!h", -1)
+_NULL = struct.pack("!i", -1)
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+
+_JSONB = b"\x01"  # the version of jsonb's binary form, which is text
+
+_start_row = struct.Struct("!hi16si1s").pack
+_bigint = struct.Struct("!iq").pack
+
+
+def rows(
+    template: NewJob, ids: Sequence[str], args: Sequence[bytes], *, now: datetime, turn: int, step: int
+) -> Iterator[bytes]:
+    """The bytes of jobs that are like the template but for their ids (as hex), arguments and turns."""
+    shared = _shared(template, now)
+    yield _HEADER
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        chunk = []
+        for id, encoded in zip(ids[start : start + _ROWS_AT_ONCE], args[start : start + _ROWS_AT_ONCE], strict=True):
+            chunk.append(_start_row(_COLUMNS, 16, bytes.fromhex(id), len(encoded) + 1, _JSONB))
+            chunk.append(encoded)
+            chunk.append(_bigint(8, turn))
+            chunk.append(shared)
+            turn += step
+        yield b"".join(chunk)
+    yield _TRAILER
+
+
+def _shared(template: NewJob, now: datetime) -> bytes:
+    """What the jobs have in common, written once."""
+    run_at = template.run_at or now + timedelta(seconds=template.delay or 0)
+    options = _JSONB + msgspec.json.encode(template.options) if template.options else None
+    return b"".join([
+        _bigint(8, _microseconds(now)),
+        _bigint(8, _microseconds(run_at)),
+        _text("scheduled" if run_at > now else "ready"),
+        _text(template.kind),
+        _text(template.queue),
+        _int(template.priority),
+        _int(template.max_attempts),
+        _int(template.max_snoozes),
+        _text(template.owner),
+        _text(template.org),
+        _text(template.limit_key),
+        _field(options),
+    ])  # fmt: skip
+
+
+def _field(value: bytes | None) -> bytes:
+    return _NULL if value is None else struct.pack("!i", len(value)) + value
+
+
+def _text(value: str | None) -> bytes:
+    return _field(None if value is None else value.encode())
+
+
+def _int(value: int | None) -> bytes:
+    return _field(None if value is None else struct.pack("!i", value))
+
+
+def _microseconds(moment: datetime) -> int:
+    """As Postgres stores a timestamptz; in whole numbers, for a float would round."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
