@@ -133,11 +133,7 @@ class AsyncPool:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await self._places.acquire()
-        except TimeoutError:
-            raise _all_in_use() from None
+        await self._take_place()
         try:
             connection = self.kept.take() or await self._open()
             try:
@@ -146,6 +142,16 @@ class AsyncPool:
                 self.kept.put_back(connection)
         finally:
             self._places.release()
+
+    async def _take_place(self) -> None:
+        if not self._places.locked():
+            await self._places.acquire()  # at once
+            return
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._places.acquire()
+        except TimeoutError:
+            raise _all_in_use() from None
 
     async def _open(self) -> AsyncConnection:
         for pause in self.kept.pauses():

@@ -19,10 +19,22 @@ class Wire:
         self.cuts = 0
         self._word: bytes | None = None
         self._answered = True
+        self._path = folder / f".s.PGSQL.{parts['port']}"
+        self._open: list[socket.socket] = []
+        self.come_back()
+
+    def come_back(self) -> None:
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(folder / f".s.PGSQL.{parts['port']}"))
+        self._listener.bind(str(self._path))
         self._listener.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
+
+    def go_down(self) -> None:
+        """As a server does that is being restarted: ends every connection, and takes no new one."""
+        self.close()
+        for end in self._open:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
     def cut_at(self, word: str, *, answered: bool = True) -> None:
         """Cuts the next connection that sends this word: after the server's answer, or before it."""
@@ -33,11 +45,13 @@ class Wire:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._path.unlink(missing_ok=True)
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
-                client, _ = self._listener.accept()
+                client, _ = listener.accept()
+                self._open.append(client)
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(self._server)
                 doomed = threading.Event()

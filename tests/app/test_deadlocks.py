@@ -8,11 +8,13 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import Handler, JobHandle, Penstock
+from penstock.engine.call import Call, all_rows
 from tests.app.conftest import CountJobs
 from tests.app.until import until
 from tests.conftest import Connect
 
-LOCKED = b"select count(*) from pg_locks where not granted and locktype = 'transactionid'"
+LOCKED = b"""select count(*) from pg_stat_activity
+              where wait_event in ('transactionid', 'advisory') and datname = current_database()"""
 
 
 @pytest.fixture
@@ -54,6 +56,22 @@ def test_the_victim_of_a_deadlock_begins_again(
         victim.join()
         assert [handle.created for handle in handles] == [False, False]
     assert count_jobs() == 2
+
+
+def test_a_call_that_must_not_be_repeated_after_a_loss_is_repeated_after_a_deadlock(
+    impatient: str, connect: Connect
+) -> None:
+    both = Call("select pg_advisory_xact_lock(1), pg_advisory_xact_lock(2)", [], all_rows)
+    rival, watcher = connect(), connect()
+    rival.execute("set deadlock_timeout = '60s'; begin; select pg_advisory_xact_lock(2)")
+    with Penstock(impatient) as app:
+        done: list[object] = []
+        victim = threading.Thread(target=lambda: done.append(app.engine.run(both)))
+        victim.start()
+        until(lambda: watcher.execute(LOCKED).fetchall() == [(1,)])
+        rival.execute("select pg_advisory_xact_lock(1); commit")
+        victim.join()
+        assert len(done) == 1
 
 
 async def test_the_same_in_async_code(

@@ -123,7 +123,7 @@ def test_prepared_jobs_of_many_kinds_and_queues_go_together(app: Penstock, count
 
 def test_a_fair_queue_takes_turns_among_owners_whose_jobs_came_by_copy(app: Penstock, send: Send) -> None:
     app.queues.set("default", fair_by="owner")
-    for owner in ("many", "few"):
+    for owner in ("many", "many", "few"):
         send.using(owner=owner).enqueue_many([{"to": n} for n in range(50)])
     send.using(owner="one").enqueue("alone")
     served = Worker(app).claim(9)

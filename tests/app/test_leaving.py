@@ -36,7 +36,7 @@ def connections(connect: Connect) -> Callable[[], int]:
 def run(program: str, url: str) -> str:
     """Runs a program to its end, with warnings as errors. What it wrote, if nothing was wrong."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-X", "dev", "-c", HEAD + dedent(program), url],
+        [sys.executable, "-W", "error", "-c", HEAD + dedent(program), url],
         capture_output=True,
         text=True,
         timeout=60,
@@ -70,10 +70,11 @@ async def test_aclose_leaves_no_connection(url: str, connections: Callable[[], i
 def test_event_loops_one_after_another_each_have_connections_of_their_own(
     url: str, connections: Callable[[], int]
 ) -> None:
-    app = Penstock(url)
+    app = Penstock(url, pool_size=1)
 
     async def look() -> int:
-        return len((await app.jobs.alist()).jobs)
+        # whoever has to wait for the only connection ties the pool to its loop
+        return sum(len(page.jobs) for page in await asyncio.gather(*(app.jobs.alist() for _ in range(3))))
 
     assert [asyncio.run(look()) for _ in range(3)] == [0, 0, 0]
     # those of the loops that have ended are closed when the next one begins, or here
@@ -124,20 +125,29 @@ def test_a_program_that_closes_ends_without_a_word(url: str, count_jobs: CountJo
 
 def test_a_forked_child_and_its_parent_go_on_independently(url: str, count_jobs: CountJobs) -> None:
     program = """
+        from penstock.engine.call import Call, first
+        def session():
+            return app.engine.run(Call("select pg_backend_pid()", [], first))
         send.enqueue("before")
         asyncio.run(asend())
-        child = os.fork()
-        if child == 0:
-            send.enqueue("child")
-            asyncio.run(asend())
-            app.close()
-            print("child", len(app.jobs.list().jobs), flush=True)
-            sys.exit(0)
-        assert os.waitpid(child, 0)[1] == 0
+        ours = session()
+        for leave_first in (True, False):
+            child = os.fork()
+            if child == 0:
+                if leave_first:
+                    app.close()
+                assert session() != ours
+                send.enqueue("child")
+                asyncio.run(asend())
+                app.close()
+                print("child", len(app.jobs.list().jobs), flush=True)
+                sys.exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert session() == ours
         send.enqueue("parent")
         asyncio.run(asend())
         print("parent", len(app.jobs.list().jobs))
         app.close()
     """
-    assert run(program, url).split("\n") == ["child 8", "parent 12", ""]
-    assert count_jobs() == 12
+    assert run(program, url).split("\n") == ["child 8", "child 12", "parent 16", ""]
+    assert count_jobs() == 16

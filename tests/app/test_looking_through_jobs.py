@@ -1,6 +1,6 @@
 """`app.jobs`: pages, filters, and changing the course of many."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,6 +11,7 @@ from tests.app.conftest import CountJobs
 from tests.app.worker import Worker
 
 Send = Handler[..., None]
+PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -105,9 +106,9 @@ def people(app: Penstock, send: Send) -> dict[str, UUID]:
         ({"args": {"to": {"deep": {"er": [2]}}}}, "unique"),
         ({"queue": "default", "state": "ready", "kind": "send", "owner": "ada"}, "owner"),
         ({"owner": "ada", "org": "acme"}, ""),
-        ({"created_after": datetime.now(UTC) + timedelta(days=1)}, ""),
-        ({"created_before": datetime.now(UTC) - timedelta(days=1)}, ""),
-        ({"created_after": datetime.now(UTC) - timedelta(days=1), "state": "scheduled"}, "later"),
+        ({"created_after": FUTURE}, ""),
+        ({"created_before": PAST}, ""),
+        ({"created_after": PAST, "state": "scheduled"}, "later"),
     ],
     ids=str,
 )

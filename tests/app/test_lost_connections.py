@@ -88,6 +88,33 @@ def wire(url: str, tmp_path: Path) -> Iterator[Wire]:
     wire.close()
 
 
+def test_a_server_that_is_being_restarted_is_waited_for(
+    wire: Wire, count_jobs: CountJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Penstock(wire.url) as app:
+        send = make_send(app)
+        send.enqueue(1)
+        wire.go_down()
+        monkeypatch.setattr("penstock.engine.pools.time.sleep", lambda seconds: wire.come_back())
+        send.enqueue(2)
+    assert count_jobs() == 2
+
+
+async def test_it_is_waited_for_in_async_code(
+    wire: Wire, count_jobs: CountJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def come_back(seconds: float) -> None:
+        wire.come_back()
+
+    async with Penstock(wire.url) as app:
+        send = make_send(app)
+        await send.aenqueue(1)
+        wire.go_down()
+        monkeypatch.setattr("penstock.engine.pools.asyncio.sleep", come_back)
+        await send.aenqueue(2)
+    assert count_jobs() == 2
+
+
 def singly(send: Send) -> list[NewJob]:
     return [send.prepare(0)]
 
@@ -154,7 +181,9 @@ def test_an_attempt_that_is_still_under_way_when_it_is_repeated_counts_once(
         handles = []
         thread = threading.Thread(target=lambda: handles.append(send.enqueue(1)))
         thread.start()
-        waiting = b"select count(*) from pg_locks where not granted and relation = 'penstock.jobs'::regclass"
+        waiting = (
+            b"select count(*) from pg_stat_activity where wait_event = 'relation' and datname = current_database()"
+        )
         until(lambda: watcher.execute(waiting).fetchall() == [(2,)])
         holder.execute("commit")
         thread.join()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel
@@ -43,6 +43,7 @@ class Custom:
     pass
 
 
+SOME_ID = UUID(int=7)
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 
 
@@ -60,9 +61,9 @@ MOMENT = datetime(2030, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
         (int | None, None),
         (Page, Page(1, MOMENT)),
         (list[Page], [Page(1, MOMENT)]),
-        (Form, Form(id=uuid4(), page=3)),
-        (dict[str, Form], {"a": Form(id=uuid4(), page=3)}),
-        (UUID, uuid4()),
+        (Form, Form(id=SOME_ID, page=3)),
+        (dict[str, Form], {"a": Form(id=SOME_ID, page=3)}),
+        (UUID, SOME_ID),
         (datetime, MOMENT),
         (Path, Path("/tmp/a")),
         (list[Path], [Path("/tmp/a")]),

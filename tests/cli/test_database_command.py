@@ -1,8 +1,10 @@
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from penstock import Penstock, embedded
 from tests.cli.conftest import Command
@@ -86,12 +88,13 @@ def test_a_database_that_is_not_migrated_says_what_to_do(homeless: Command, empt
     assert "run `penstock migrate`" in homeless.fails("jobs", "list", "-d", empty_url)
 
 
-def test_what_the_database_forbids_is_told_in_one_line(homeless: Command, penstock: Command, url: str) -> None:
+def test_what_the_database_forbids_is_told_in_one_line(homeless: Command, url: str) -> None:
+    name = f"stranger_{uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("drop role if exists stranger")
-        connection.execute("create role stranger login password 'x'")
-        stranger = psycopg.conninfo.make_conninfo(url, user="stranger", password="x")
-        complaint = homeless.fails("jobs", "list", "-d", stranger)
-        connection.execute("drop role stranger")
+        connection.execute(f"create role {name} login password 'x'".encode())
+        try:
+            complaint = homeless.fails("jobs", "list", "-d", make_conninfo(url, user=name, password="x"))
+        finally:
+            connection.execute(f"drop role {name}".encode())
     assert complaint.startswith("error: permission denied for schema penstock")
     assert complaint.count("\n") == 1

@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple, TypedDict
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -54,6 +54,7 @@ class Box(TypedDict):
     width: int
 
 
+SOME_ID = UUID(int=7)
 MOMENT = datetime(2030, 5, 4, 3, 2, 1, 987654, tzinfo=timezone(timedelta(hours=5, minutes=30)))
 
 SAMPLES: list[tuple[Any, object]] = [
@@ -68,7 +69,7 @@ SAMPLES: list[tuple[Any, object]] = [
     (set[int], {1, 2}),
     (int | None, None),
     (Literal["a", "b"], "b"),
-    (UUID, uuid4()),
+    (UUID, SOME_ID),
     (datetime, MOMENT),
     (date, date(2030, 1, 2)),
     (timedelta, timedelta(minutes=5)),
@@ -81,8 +82,8 @@ SAMPLES: list[tuple[Any, object]] = [
     (Margin, Margin(0.5, ["left"])),
     (list[Margin], [Margin(1), Margin(2)]),
     (Sheet, Sheet("A4", Margin(0.5))),
-    (Form, Form(at=MOMENT, owner=uuid4(), path=Path("a"))),
-    (dict[str, Form], {"f": Form(at=MOMENT, owner=uuid4(), path=Path("a"))}),
+    (Form, Form(at=MOMENT, owner=SOME_ID, path=Path("a"))),
+    (dict[str, Form], {"f": Form(at=MOMENT, owner=SOME_ID, path=Path("a"))}),
     (Point, Point(1, 2)),
     (Box, {"width": 3}),
     (Any, {"free": [1, "form", None]}),

@@ -104,6 +104,12 @@ def test_a_more_urgent_job_is_seen_at_once_wherever_the_marks_are() -> None:
     assert queue.claim(cursor, 3) == [3, 11, 4]
 
 
+def test_the_mark_of_each_priority_is_the_last_job_taken_of_it() -> None:
+    ready = [job(1, priority=5, turn=2), job(2, priority=5, turn=1), job(3, priority=1), job(4, priority=1)]
+    _, cursor = started(ready, 4)
+    assert cursor.marks() == ([1, 5], [0, 2], [UUID(int=4), UUID(int=1)])
+
+
 def test_a_full_look_can_be_asked_for() -> None:
     queue, cursor = started([job(10)], 1)
     queue.ready.append(job(5))
