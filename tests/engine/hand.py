@@ -55,7 +55,7 @@ class Hand:
         """Stops the engine's clock on this connection if it runs, then moves it."""
         self.set_clock((self.now or datetime.now(UTC)) + timedelta(**by))
 
-    def enqueue(self, *jobs: NewJob) -> list[Enqueued]:
+    def enqueue(self, *jobs: NewJob) -> Sequence[Enqueued]:
         return run_script(self._runner, enqueue(jobs), "penstock")
 
     def add(self, kind: str = "work", **about: Any) -> UUID:

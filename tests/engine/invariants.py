@@ -1,4 +1,4 @@
-"""What must be true of the tables after every committed call, whatever came before: each a query that finds offenders."""
+"""What must be true of the tables whenever a call has committed: each a query that finds offenders."""
 
 from tests.engine.hand import Hand
 
@@ -14,7 +14,7 @@ _OFFENDERS = {
          where case when state = 'running' then lease is null or attempt < 1 else lease is not null or counted end""",
     "attempts stay within their budget, and so do snoozes": """
         select id from penstock.all_jobs
-         where attempt not between 0 and max_attempts or snoozes > coalesce(max_snoozes, snoozes) or attempt > claims""",
+         where attempt not between 0 and least(max_attempts, claims) or snoozes > coalesce(max_snoozes, snoozes)""",
     "a unique key is held by one live job": """
         select min(id::text)::uuid from penstock.jobs
          where unique_key is not null group by kind, unique_key having count(*) > 1""",
@@ -27,7 +27,8 @@ _OFFENDERS = {
     "a blocked job has something to wait for": """
         select id from penstock.jobs as j
          where state = 'blocked'
-           and not exists (select from penstock.edges as e join penstock.jobs as w on w.id = e.waits_for where e.job = j.id)
+           and not exists (select from penstock.edges as e join penstock.jobs as w on w.id = e.waits_for
+                            where e.job = j.id)
            and not exists (select from penstock.jobs as c where c.parent = j.id)""",
     "a job that is waited for knows it": """
         select w.id from penstock.jobs as w

@@ -2,16 +2,17 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
 
 from penstock.engine import calls
+from penstock.engine.call import Call
 from penstock.errors import InvalidInput, LeaseLost, UniqueKeyTaken, UnknownJob
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, NewJob
@@ -45,7 +46,7 @@ class Ledger:
         with self.lock:
             self.counts[what] += 1
 
-    def create(self, enqueued: list[Enqueued] | None) -> None:
+    def create(self, enqueued: Sequence[Enqueued] | None) -> None:
         with self.lock:
             self.created += [each.id for each in enqueued or () if each.created]
 
@@ -71,11 +72,11 @@ def play(role: Role, hand: Hand, ledger: Ledger, dice: random.Random) -> None:
         raise
 
 
-def do(ledger: Ledger, act: Callable[[], T], *allowed: type[Exception]) -> T | None:
-    """Runs it again after a deadlock, as the engine's pool does. None when it was refused for an allowed reason."""
+def do(ledger: Ledger, act: Callable[..., T], *args: Any, allowed: tuple[type[Exception], ...] = ()) -> T | None:
+    """Does it again after a deadlock, as the engine's pool does. None when it was refused for an allowed reason."""
     while True:
         try:
-            return act()
+            return act(*args)
         except psycopg.errors.DeadlockDetected:
             ledger.count("deadlocks")
         except allowed as refused:
@@ -88,8 +89,7 @@ def work(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
     worker = hand.worker(seconds=LEASE_SECONDS)
     forgotten: list[tuple[Worker, ClaimedJob]] = []
     while not ledger.over:
-        limit, queue = dice.randint(1, 6), dice.choice(QUEUES)
-        jobs = do(ledger, lambda w=worker: w.claim(limit, queue), LeaseLost)  # type: ignore[misc]
+        jobs = do(ledger, worker.claim, dice.randint(1, 6), dice.choice(QUEUES), allowed=(LeaseLost,))
         if jobs is None:
             worker = hand.worker(seconds=LEASE_SECONDS)
             continue
@@ -102,56 +102,52 @@ def work(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
         if forgotten and dice.random() < 0.2:
             _report(*forgotten.pop(0), ledger, dice)
         if dice.random() < 0.3:
-            do(ledger, lambda w=worker: hand.run(calls.extend_lease(w.lease)))  # type: ignore[misc]
+            do(ledger, hand.run, calls.extend_lease(worker.lease))
 
 
 def _report(worker: Worker, job: ClaimedJob, ledger: Ledger, dice: random.Random) -> None:
     run, lease = worker.hand.run, worker.lease
     if dice.random() < 0.3:
-        do(ledger, lambda: worker.progress(job, dice.randint(0, 100)))
+        do(ledger, worker.progress, job, dice.randint(0, 100))
     match dice.choices(("complete", "retry", "final", "snooze", "release", "stop"), (60, 15, 8, 6, 6, 5))[0]:
         case "complete":
-            accepted = do(ledger, lambda: worker.complete(job)) == []
+            accepted = do(ledger, worker.complete, job) == []
         case "retry":
-            accepted = bool(do(ledger, lambda: run(calls.fail(lease, [job], [{"error": "boom", "retry_in": 0}]))))
+            accepted = bool(do(ledger, run, calls.fail(lease, [job], [{"error": "boom", "retry_in": 0}])))
         case "final":
-            accepted = bool(do(ledger, lambda: run(calls.fail(lease, [job], [{"error": "boom", "final": True}]))))
+            accepted = bool(do(ledger, run, calls.fail(lease, [job], [{"error": "boom", "final": True}])))
         case "snooze":
-            accepted = bool(do(ledger, lambda: run(calls.snooze(lease, [job], [0]))))
+            accepted = bool(do(ledger, run, calls.snooze(lease, [job], [0])))
         case "release":
-            accepted = bool(do(ledger, lambda: run(calls.release(lease, [job]))))
+            accepted = bool(do(ledger, run, calls.release(lease, [job])))
         case _:
-            accepted = bool(do(ledger, lambda: run(calls.stop_cancelled(lease, [job]))))
+            accepted = bool(do(ledger, run, calls.stop_cancelled(lease, [job])))
     ledger.accept(job, accepted)
 
 
 def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
     """A client that enqueues jobs and flows, cancels, retries and purges."""
-    refusals = (InvalidInput, UnknownJob)
     while not ledger.over:
         ids = ledger.some(dice)
         match dice.choices(("job", "after", "flow", "cancel", "retry", "purge"), (25, 10, 20, 10, 30, 5))[0]:
             case "job":
                 job = _job(dice, kind="single", unique_key=dice.choice((None, None, "a", "b")))
-                ledger.create(do(ledger, lambda j=job: hand.enqueue(j)))  # type: ignore[misc]
-            case "after" if ids:
+                ledger.create(do(ledger, hand.enqueue, job))
+            case "after":
                 job = _job(dice, after=tuple(ids[:2]))
-                ledger.create(do(ledger, lambda j=job: hand.enqueue(j), *refusals))  # type: ignore[misc]
+                ledger.create(do(ledger, hand.enqueue, job, allowed=(InvalidInput, UnknownJob)))
             case "flow":
-                jobs = _flow(dice, depth=2).jobs()
-                ledger.create(do(ledger, lambda j=jobs: hand.enqueue(*j)))  # type: ignore[misc]
-            case "cancel" if ids:
-                do(ledger, lambda i=ids: hand.run(calls.cancel(i[:2])))  # type: ignore[misc]
+                ledger.create(do(ledger, hand.enqueue, *_flow(dice, depth=2).jobs()))
+            case "cancel":
+                do(ledger, hand.run, calls.cancel(ids[:2]))
             case "retry":
-                do(ledger, lambda i=ids: hand.run(calls.retry(i)), UniqueKeyTaken)  # type: ignore[misc]
-            case "purge":
+                do(ledger, hand.run, calls.retry(ids), allowed=(UniqueKeyTaken,))
+            case _:
                 # a flow that is retried while its member is purged may still count it
                 filter = {"kind": "single", "ids": ids, "state": ["succeeded", "failed", "cancelled"]}
-                purged = do(ledger, lambda f=filter: hand.run(calls.purge_where(f)))  # type: ignore[misc]
+                purged = do(ledger, hand.run, calls.purge_where(filter))
                 with ledger.lock:
                     ledger.purged += purged or 0
-            case _:
-                continue
         ledger.count("asked")
 
 
@@ -178,8 +174,8 @@ def _flow(dice: random.Random, depth: int) -> Flow:
 
 def maintain(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
     while not ledger.over:
-        upkeep = dice.choice((calls.reclaim(), calls.promote(), calls.maintain()))
-        do(ledger, lambda u=upkeep: hand.run(u))  # type: ignore[misc]
+        upkeep: Call[Any] = dice.choice((calls.reclaim(), calls.promote(), calls.maintain()))
+        do(ledger, hand.run, upkeep)
         ledger.count("upkeep")
 
 

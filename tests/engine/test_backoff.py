@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.backoff import Backoff
+from penstock.engine import PostgresEngine, calls
+from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 
@@ -67,4 +69,15 @@ def test_jitter_spreads_around_the_curve_and_no_further(hand: Hand) -> None:
 
 def test_without_a_policy_the_default_of_python_holds_in_sql(hand: Hand) -> None:
     delays = [delay_in_sql(hand, None, 3) for _ in range(50)]
-    assert all(Backoff().delay(3, dice=lambda: 0.0) <= delay <= Backoff().delay(3, dice=lambda: 1.0) for delay in delays)
+    assert all(
+        Backoff().delay(3, dice=lambda: 0.0) <= delay <= Backoff().delay(3, dice=lambda: 1.0) for delay in delays
+    )
+
+
+def test_a_policy_that_makes_no_sense_does_not_keep_a_failure_from_being_reported(engine: PostgresEngine) -> None:
+    for policy in ({"base": "x"}, {"factor": 1e300, "cap": 1e308}, {"cap": "∞"}, {"jitter": []}):
+        [enqueued] = engine.enqueue([NewJob(kind="k", options={"backoff": policy})])
+        lease = engine.run(calls.open_lease("worker"))
+        [claimed] = engine.run(calls.claim(lease, "default", 1))
+        fates = engine.run(calls.fail(lease, [claimed], [{"error": "boom"}]))
+        assert fates[enqueued.id][0] is JobState.SCHEDULED

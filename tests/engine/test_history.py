@@ -1,5 +1,6 @@
 """History: partitions made ahead, one of them touched by a look-up, dropped whole when they are old."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from penstock.engine import calls
 from penstock.engine.migrate import migrate_on
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
+from tests.engine.crowd import wait_until_blocked
 from tests.engine.hand import Hand
 
 
@@ -26,12 +28,18 @@ def partitions(hand: Hand, schema: str = "penstock") -> list[str]:
 def named(hand: Hand, days: int) -> str:
     """The partition of so many days from the connection's clock."""
     return str(
-        hand.value("select 'history_' || to_char(penstock.clock() at time zone 'utc' + %s, 'YYYYMMDD')", timedelta(days))
+        hand.value(
+            "select 'history_' || to_char(penstock.clock() at time zone 'utc' + %s, 'YYYYMMDD')", timedelta(days)
+        )
     )
 
 
 def home(hand: Hand, id: UUID) -> str:
-    return str(hand.value("select tableoid::regclass::text from penstock.history where id = %s", id))
+    return str(
+        hand.value(
+            "select c.relname from penstock.history as h join pg_class as c on c.oid = h.tableoid where id = %s", id
+        )
+    )
 
 
 def finished(hand: Hand) -> UUID:
@@ -58,9 +66,9 @@ def test_a_second_schema_gets_partitions_of_its_own(hand: Hand) -> None:
 
 
 def test_a_finished_job_lies_in_the_partition_of_its_id(hand: Hand) -> None:
-    assert home(hand, finished(hand)) == f"penstock.{named(hand, 0)}"
+    assert home(hand, finished(hand)) == named(hand, 0)
     hand.move_clock(days=1)
-    assert home(hand, finished(hand)) == f"penstock.{named(hand, 0)}"
+    assert home(hand, finished(hand)) == named(hand, 0)
 
 
 def test_a_look_up_by_id_touches_one_partition(hand: Hand) -> None:
@@ -100,7 +108,7 @@ def test_a_late_finisher_keeps_its_partition_until_it_is_old_too(hand: Hand) -> 
     hand.move_clock(days=20)
     worker = hand.worker()
     worker.complete(worker.claim_one())
-    assert home(hand, late) == f"penstock.{first}"
+    assert home(hand, late) == first
     hand.move_clock(days=12)
     hand.run(calls.maintain())
     assert hand.run(calls.get_job(early)) is not None
@@ -117,7 +125,7 @@ def test_strays_go_to_a_partition_of_their_own_and_are_deleted_by_age(hand: Hand
         hand.run(calls.maintain())
     worker = hand.worker()
     worker.complete(worker.claim_one())
-    assert home(hand, id) == "penstock.history_strays"
+    assert home(hand, id) == "history_strays"
     hand.move_clock(days=29)
     hand.run(calls.maintain())
     assert hand.state(id) is JobState.SUCCEEDED
@@ -130,7 +138,7 @@ def test_a_range_whose_rows_went_astray_stays_with_them(hand: Hand) -> None:
     """A clock ran ahead: no partition can be attached where the strays have rows, and maintenance goes on."""
     hand.move_clock(days=10)
     id = finished(hand)
-    assert home(hand, id) == "penstock.history_strays"
+    assert home(hand, id) == "history_strays"
     assert (hand.run(calls.maintain()) or {})["partitions_added"] == 3
     assert named(hand, 0) not in partitions(hand)
     assert hand.state(id) is JobState.SUCCEEDED
@@ -172,6 +180,22 @@ def test_somebody_who_reads_an_old_partition_at_length_does_not_stop_maintenance
         assert (hand.run(calls.maintain()) or {})["partitions_dropped"] == 0
     assert (hand.run(calls.maintain()) or {})["partitions_dropped"] >= 1
     assert hand.state(waiting) is JobState.READY
+
+
+def test_a_job_that_finishes_while_its_old_partition_is_being_dropped_is_kept(hands: Hands) -> None:
+    hand, late, observer = hands(), hands(), hands()
+    finished(hand)
+    id = hand.add()
+    for each in (hand, late):
+        each.move_clock(days=32)
+    worker = late.worker()
+    with ThreadPoolExecutor(1) as thread:
+        with late.connection.transaction():
+            assert worker.complete(worker.claim_one()) == []
+            maintenance = thread.submit(hand.run, calls.maintain())
+            wait_until_blocked(observer, 1)
+        assert maintenance.result(timeout=30) is not None
+    assert hand.state(id) is JobState.SUCCEEDED
 
 
 @pytest.mark.parametrize(("keep", "succeeded_is_kept"), [("all", True), ("failed", False)])

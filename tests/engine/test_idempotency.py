@@ -1,5 +1,7 @@
 """Idempotency keys: the same request sent twice is one job, even after that job is long done."""
 
+from typing import Any
+
 import pytest
 
 from penstock.engine import calls
@@ -40,7 +42,7 @@ def test_expired_keys_are_swept_away(hand: Hand) -> None:
 
 
 @pytest.mark.parametrize("other", [{"kind": "other"}, {"args": b'{"amount": 2}'}])
-def test_the_same_key_for_something_else_is_refused(hand: Hand, other: dict[str, object]) -> None:
+def test_the_same_key_for_something_else_is_refused(hand: Hand, other: dict[str, Any]) -> None:
     hand.add(idempotency_key="request 1", args=b'{"amount": 1}')
     with pytest.raises(IdempotencyMismatch, match="request 1 was used for another job"):
         hand.add(**{"kind": "work", "args": b'{"amount": 1}', **other}, idempotency_key="request 1")

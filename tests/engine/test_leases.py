@@ -70,6 +70,19 @@ def test_the_same_worker_cannot_report_an_earlier_claim(hand: Hand, report: str)
     assert hand.job(id).attempt == 2
 
 
+@pytest.mark.parametrize("report", REPORTS)
+def test_only_the_worker_that_holds_a_job_can_report_on_it(hand: Hand, report: str) -> None:
+    """The number of the claim alone is no fence: others may know it, and a job given back still has it."""
+    id = hand.add()
+    holder, other = hand.worker(), hand.worker()
+    job = holder.claim_one()
+    assert is_refused(report, job, hand.run(REPORTS[report](other.lease, job)))
+    assert hand.state(id) is JobState.RUNNING
+    hand.run(calls.release(holder.lease, [job]))
+    assert is_refused(report, job, hand.run(REPORTS[report](holder.lease, job)))
+    assert (hand.state(id), hand.job(id).progress) == (JobState.READY, {})
+
+
 def test_of_several_jobs_only_the_lost_ones_are_refused(hand: Hand) -> None:
     ids = [hand.add() for _ in range(3)]
     worker = hand.worker()

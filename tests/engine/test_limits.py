@@ -162,10 +162,8 @@ def test_claims_that_a_limited_queue_cannot_answer_are_refused(hand: Hand) -> No
     worker = hand.worker()
     with pytest.raises(InvalidInput, match="claim from it without naming kinds"):
         worker.claim(1, kinds=["work"])
-    with (
-        pytest.raises(InvalidInput, match="read committed"),
-        hand.connection.transaction(),
-    ):
-        hand.do("set transaction isolation level repeatable read")
+    hand.do("set default_transaction_isolation = 'repeatable read'")
+    with pytest.raises(InvalidInput, match="read committed"):
         worker.claim(1)
+    hand.do("reset default_transaction_isolation")
     assert len(worker.claim(1)) == 1

@@ -68,7 +68,9 @@ def test_a_claimer_that_waited_for_its_turn_starts_when_it_got_it(hands: Hands) 
             [job] = first.worker().claim(1)
             claim = thread.submit(waiting.claim, 1)
             wait_until_blocked(observer, 1)
-            first.do("select pg_sleep_until(started_at + interval '0.3 seconds') from penstock.jobs where id = %s", job.id)
+            first.do(
+                "select pg_sleep_until(started_at + interval '0.3 seconds') from penstock.jobs where id = %s", job.id
+            )
         [later] = claim.result(timeout=30)
     apart = observer.value(
         "select max(started_at) - min(started_at) from penstock.jobs where id = any(%s)", [job.id, later.id]

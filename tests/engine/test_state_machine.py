@@ -12,4 +12,4 @@ class Machine(ClientRules, WorkerRules):
 
 def test_whatever_happens_the_engine_does_as_its_model_and_every_job_comes_to_an_end(hands: Hands) -> None:
     each = [hands() for _ in range(1 + CLIENTS + WORKERS)]
-    run_state_machine_as_test(lambda: Machine(each))  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(lambda: Machine(each))  # type: ignore[arg-type]

@@ -25,8 +25,8 @@ def test_in_a_storm_of_everything_at_once_no_job_is_lost_or_stuck_and_no_claim_e
         running = [
             threads.submit(play, role, each, ledger, random.Random(place)) for place, (each, role) in enumerate(crowd)
         ]
-    for each in running:
-        each.result()
+    for played in running:
+        played.result()
 
     print(ledger.counts)
     assert ledger.counts["claims"] > 50

@@ -1,20 +1,24 @@
 """Unique keys: of all jobs of a kind that carry one, at most one is live."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-
 from penstock.errors import DuplicateKey
-from penstock.job import JobState, NewJob
+from penstock.job import Enqueued, JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import all_at_once, wait_until_blocked
 from tests.engine.hand import Hand
 
 
+def enqueue_unique(hand: Hand) -> Enqueued:
+    return hand.enqueue(NewJob(kind="work", unique_key="k"))[0]
+
+
 def test_two_hundred_clients_with_one_key_at_once_make_one_job_and_all_get_its_id(hands: Hands) -> None:
     crowd = [hands() for _ in range(200)]
-    enqueued = all_at_once(crowd, lambda hand: hand.enqueue(NewJob(kind="export", unique_key="doc 1"))[0])
+    enqueued = all_at_once(crowd, enqueue_unique)
     assert len({each.id for each in enqueued}) == 1
     assert sum(each.created for each in enqueued) == 1
     assert crowd[0].value("select count(*) from penstock.jobs") == 1
@@ -26,7 +30,7 @@ def test_those_who_wait_for_a_transaction_that_rolls_back_make_the_job_themselve
     with ThreadPoolExecutor(1) as thread:
         with first.connection.transaction(force_rollback=True):
             ghost = first.add(unique_key="k")
-            others = thread.submit(all_at_once, crowd, lambda hand: hand.enqueue(NewJob(kind="work", unique_key="k"))[0])
+            others = thread.submit(all_at_once, crowd, enqueue_unique)
             wait_until_blocked(observer, len(crowd))
         enqueued = others.result(timeout=30)
     assert len({each.id for each in enqueued} - {ghost}) == 1
@@ -47,8 +51,8 @@ def test_those_who_wait_for_a_transaction_that_commits_get_its_job(hands: Hands)
 @pytest.mark.parametrize("state", [JobState.READY, JobState.SCHEDULED, JobState.RUNNING, JobState.BLOCKED])
 def test_a_key_is_held_in_every_live_state(hand: Hand, state: JobState) -> None:
     other = hand.add("other", delay=60)
-    about = {JobState.SCHEDULED: {"delay": 60}, JobState.BLOCKED: {"after": (other,)}}.get(state, {})
-    id = hand.add(unique_key="k", **about)
+    about: dict[JobState, dict[str, Any]] = {JobState.SCHEDULED: {"delay": 60}, JobState.BLOCKED: {"after": (other,)}}
+    id = hand.add(unique_key="k", **about.get(state, {}))
     if state is JobState.RUNNING:
         hand.worker().claim_one()
     assert hand.state(id) is state

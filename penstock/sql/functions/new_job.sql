@@ -47,6 +47,16 @@ begin
     raise exception 'queue: must not be empty' using errcode = 'PS001';
   elsif v_row.limit_key = '' then
     raise exception 'limit_key: must not be empty' using errcode = 'PS001';
+  elsif v_row.owner = '' then
+    raise exception 'owner: must not be empty' using errcode = 'PS001';
+  elsif v_row.org = '' then
+    raise exception 'org: must not be empty' using errcode = 'PS001';
+  elsif p_job->>'idempotency_key' = '' then
+    raise exception 'idempotency_key: must not be empty' using errcode = 'PS001';
+  elsif (p_job->>'idempotency_ttl')::double precision <= 0 then
+    raise exception 'idempotency_ttl: must be positive' using errcode = 'PS001';
+  elsif jsonb_typeof(v_row.options) <> 'object' then
+    raise exception 'options: must be a JSON object' using errcode = 'PS001';
   elsif v_row.unique_key = '' then
     raise exception 'unique_key: must not be empty' using errcode = 'PS001';
   elsif v_row.max_attempts < 1 then

@@ -45,8 +45,7 @@ class ClientRules(World):
         max_snoozes: int | None,
         after: list[int],
     ) -> None:
-        known = [*self.model.rows, *self.model.purged]
-        awaited = tuple({pick(known, index) for index in after} if known else ())
+        awaited = self._some(after)
         job = NewJob(
             kind=kind,
             queue=queue,
@@ -58,18 +57,29 @@ class ClientRules(World):
             max_snoozes=max_snoozes,
             after=awaited,
         )
-        hand = self.clients[client]
-        if refusals := self._refusals(awaited):
+        self._enqueue(client, [job])
+
+    @rule(client=clients, tree=trees, unique_key=unique_keys, after=st.lists(indexes, max_size=1))
+    def enqueue_flow(self, client: int, tree: Tree, unique_key: str | None, after: list[int]) -> None:
+        self._enqueue(client, tree.build(unique_key, self._some(after)).jobs())
+
+    def _some(self, indexes: list[int]) -> tuple[UUID, ...]:
+        known = [*self.model.rows, *self.model.purged]
+        return tuple(dict.fromkeys(pick(known, index) for index in indexes)) if known else ()
+
+    def _enqueue(self, client: int, jobs: list[NewJob]) -> None:
+        hand, first = self.clients[client], jobs[0]
+        if refusals := self._refusals(first.after):
             with pytest.raises((InvalidInput, UnknownJob)) as refused:
-                hand.enqueue(job)
+                hand.enqueue(*jobs)
             assert refused.type in refusals
             return
-        holder = self.model.holder_of(kind, unique_key)
-        [enqueued] = hand.enqueue(job)
-        assert enqueued.created is (holder is None)
-        assert enqueued.id == (holder or job).id
-        if enqueued.created:
-            self.model.enqueue([job])
+        holder = self.model.holder_of(first.kind, first.unique_key)
+        enqueued = hand.enqueue(*jobs)
+        assert {each.created for each in enqueued} == {holder is None}
+        assert enqueued[0].id == (holder or first).id
+        if holder is None:
+            self.model.enqueue(jobs)
 
     def _refusals(self, awaited: tuple[UUID, ...]) -> set[type[Exception]]:
         """Why no job may wait for these."""
@@ -80,16 +90,6 @@ class ClientRules(World):
             elif self.model.rows[id].state in (FAILED, CANCELLED):
                 refusals.add(InvalidInput)
         return refusals
-
-    @rule(client=clients, tree=trees, unique_key=unique_keys)
-    def enqueue_flow(self, client: int, tree: Tree, unique_key: str | None) -> None:
-        jobs = tree.build(unique_key).jobs()
-        holder = self.model.holder_of(jobs[0].kind, unique_key)
-        enqueued = self.clients[client].enqueue(*jobs)
-        assert {each.created for each in enqueued} == {holder is None}
-        assert enqueued[0].id == (holder or jobs[0]).id
-        if holder is None:
-            self.model.enqueue(jobs)
 
     @precondition(lambda self: self.model.live_rows())
     @rule(client=clients, indexes=st.lists(indexes, min_size=1, max_size=2))

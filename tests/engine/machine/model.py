@@ -91,8 +91,10 @@ class Model:
         """How far a job is: its own report, or for a flow at work the weighted mean of its children."""
         if not row.is_flow or row.state is not BLOCKED:
             return row.percent
-        done = [(child.job.weight or 1) * (100 if not child.live else self.percent(child)) for child in self.children(row)]
-        return sum(done) / sum(phase["weight"] for phase in (row.job.rollup or {})["phases"])
+        done = [
+            (child.job.weight or 1) * (100 if not child.live else self.percent(child)) for child in self.children(row)
+        ]
+        return sum(done) / float(sum(phase["weight"] for phase in (row.job.rollup or {})["phases"]))
 
     # What clients do.
 

@@ -1,6 +1,7 @@
 """What the state machine enqueues: flows of all shapes, as Hypothesis draws them."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from hypothesis import strategies as st
 
@@ -39,9 +40,9 @@ class Tree:
     after: tuple[int, ...]
     nodes: tuple["Leaf | Tree", ...]
 
-    def build(self, unique_key: str | None = None) -> Flow:
-        then = NewJob(kind="assemble", queue="open", max_attempts=2, unique_key=unique_key)
-        flow = Flow(then if self.own_step or unique_key else None, policy=self.policy)
+    def build(self, unique_key: str | None = None, awaited: tuple[UUID, ...] = ()) -> Flow:
+        then = NewJob(kind="assemble", queue="open", max_attempts=2, unique_key=unique_key, after=awaited)
+        flow = Flow(then if self.own_step or unique_key or awaited else None, policy=self.policy)
         placed: list[Node] = []
         for shape in self.nodes:
             after = [placed[index % len(placed)] for index in shape.after if placed]
@@ -59,7 +60,9 @@ _policies: st.SearchStrategy[Policy] = st.sampled_from(("cancel", "continue"))
 
 
 def _trees(nodes: st.SearchStrategy[Leaf | Tree]) -> st.SearchStrategy[Tree]:
-    return st.builds(Tree, _policies, st.booleans(), _weights, _after, st.lists(nodes, min_size=1, max_size=4).map(tuple))
+    return st.builds(
+        Tree, _policies, st.booleans(), _weights, _after, st.lists(nodes, min_size=1, max_size=4).map(tuple)
+    )
 
 
 _nested: st.SearchStrategy[Leaf | Tree] = st.recursive(_leaves, _trees, max_leaves=6)

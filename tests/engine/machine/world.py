@@ -23,7 +23,10 @@ WORKERS = 3
 CLIENTS = 2
 LEASE_SECONDS = 30.0
 
-_TABLES = "jobs history edges leases waiting queues starts turns steps idempotency_keys usage usage_log".split()
+_TABLES = (
+    "jobs", "history", "edges", "leases", "waiting", "queues", "starts", "turns", "steps", "idempotency_keys",
+    "usage", "usage_log",
+)  # fmt: skip
 _CLEAR = ";".join(f"delete from penstock.{table}" for table in _TABLES)
 _EVERYTHING = " union all ".join(f"select '{table}', t::text from penstock.{table} as t" for table in _TABLES)
 
@@ -145,5 +148,3 @@ def _told(row: Row) -> tuple[object, ...]:
 
 def pick(rows: Sequence[T], index: int) -> T:
     return rows[index % len(rows)]
-
-
