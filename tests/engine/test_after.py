@@ -95,10 +95,13 @@ def test_a_job_that_waits_and_has_a_time_starts_when_both_are_over(hand: Hand) -
     assert hand.state(dependent) is JobState.READY
 
 
-def test_a_completion_waits_for_an_enqueue_that_names_the_job(hands: Hands) -> None:
+@pytest.mark.parametrize("others_wait_already", [False, True])
+def test_a_completion_waits_for_an_enqueue_that_names_the_job(hands: Hands, others_wait_already: bool) -> None:
     """Otherwise it would miss the edge that is not committed yet, and the dependent would wait for ever."""
     client, completer = hands(), hands()
     first = client.add()
+    if others_wait_already:
+        client.add(after=(first,))
     worker = completer.worker()
     job = worker.claim_one()
     with client.connection.transaction():
