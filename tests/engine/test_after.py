@@ -61,13 +61,15 @@ def test_what_waits_for_a_failed_job_is_cancelled_down_the_line(hand: Hand) -> N
     assert hand.job(third).last_error == "a job it waited for did not succeed"
 
 
-def test_retrying_the_failed_job_brings_back_what_was_cancelled_because_of_it(hand: Hand) -> None:
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_retrying_one_brings_back_what_it_waited_for_and_what_was_cancelled_with_it(hand: Hand, place: int) -> None:
     first = hand.add("first", max_attempts=1)
     second = hand.add("second", after=(first,))
     third = hand.add("third", after=(second,))
     worker = hand.worker()
     worker.fail(worker.claim_one())
-    assert hand.run(calls.retry([third])) == [first, second, third]
+    chain = [first, second, third]
+    assert hand.run(calls.retry([chain[place]])) == chain
     assert [job.kind for job in worker.finish_all()] == ["first", "second", "third"]
 
 

@@ -75,7 +75,13 @@ def test_without_a_policy_the_default_of_python_holds_in_sql(hand: Hand) -> None
 
 
 def test_a_policy_that_makes_no_sense_does_not_keep_a_failure_from_being_reported(engine: PostgresEngine) -> None:
-    for policy in ({"base": "x"}, {"factor": 1e300, "cap": 1e308}, {"cap": "∞"}, {"jitter": []}):
+    senseless: list[dict[str, object]] = [
+        {"base": "x"},
+        {"factor": 1e300, "cap": 1e308},
+        {"cap": "∞"},
+        {"jitter": []},
+    ]
+    for policy in senseless:
         [enqueued] = engine.enqueue([NewJob(kind="k", options={"backoff": policy})])
         lease = engine.run(calls.open_lease("worker"))
         [claimed] = engine.run(calls.claim(lease, "default", 1))

@@ -89,6 +89,13 @@ def test_retrying_a_backlog_does_not_put_it_before_everybody_else(fair: Hand) ->
     assert 15 <= run(worker, 40).count("b") <= 25
 
 
+def test_a_queue_that_is_no_longer_fair_goes_by_age_again(fair: Hand) -> None:
+    old = [fair.add(org="a") for _ in range(20)]
+    fair.set_queue("default", fair_by=None)
+    young = [fair.add(org="b") for _ in range(5)]
+    assert [job.id for job in fair.worker().claim(100)] == old + young
+
+
 def test_an_enqueue_in_a_long_open_transaction_blocks_no_other_of_the_same_tenant(hands: Hands) -> None:
     slow, quick = hands(), hands()
     slow.set_queue("default", fair_by="org")

@@ -159,6 +159,8 @@ def test_a_worker_that_leaves_gives_its_jobs_back_at_no_cost(hand: Hand) -> None
     assert hand.states(*ids) == ["ready"] * 3
     assert {hand.job(id).attempt for id in ids} == {0}
     assert [job.claims for job in hand.worker().claim(3)] == [2, 2, 2]
+    with pytest.raises(LeaseLost):
+        worker.claim()
 
 
 def test_the_jobs_of_a_claim_whose_answer_was_lost_are_given_back(hand: Hand) -> None:

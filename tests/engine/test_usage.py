@@ -34,6 +34,8 @@ def test_runs_seconds_and_failures_are_counted_for_each_organisation_and_kind(ha
     last = worker.claim_one()
     hand.move_clock(seconds=4)
     worker.fail(last)
+    if folded:
+        hand.run(calls.maintain())
     assert usage(hand, "acme")[1] == ("acme", "mail", 3, 9.0, 2, 0)
 
 

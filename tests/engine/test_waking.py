@@ -39,10 +39,12 @@ def test_nobody_is_notified_when_nobody_waits(hand: Hand, listener: Hand) -> Non
 
 
 def test_a_waiting_worker_of_the_queue_is_woken(hand: Hand, listener: Hand) -> None:
-    wait(listener, "other")
+    for _ in range(10):
+        wait(listener, "other")
     mine = wait(listener, "default", "mail")
-    hand.add(queue="mail")
-    assert woken(listener) == [mine]
+    for _ in range(5):
+        hand.add(queue="mail")
+    assert set(woken(listener)) == {mine}
 
 
 def test_no_more_are_woken_than_there_are_jobs(hand: Hand, listener: Hand) -> None:

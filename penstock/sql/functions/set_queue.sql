@@ -7,6 +7,7 @@ as $$
 declare
   v_unknown text;
   v_queue penstock.queues;
+  v_was_fair boolean;
   v_seconds text;
 begin
   if coalesce(p_name, '') = '' then
@@ -27,6 +28,7 @@ begin
 
   insert into penstock.queues (name) values (p_name) on conflict do nothing;
   select * into v_queue from penstock.queues where name = p_name for update;
+  v_was_fair := v_queue.fair_by is not null;
   v_queue := jsonb_populate_record(v_queue, p_settings);
   begin
     update penstock.queues
@@ -43,6 +45,10 @@ begin
   if v_queue.limited then
     -- what runs already counts from here on
     update penstock.jobs set counted = true where state = 'running' and queue = p_name and not counted;
+  end if;
+  if v_was_fair and v_queue.fair_by is null then
+    -- a job that kept its turn would wait behind everything that is enqueued from here on
+    update penstock.jobs set turn = 0 where queue = p_name and turn > 0;
   end if;
   if not v_queue.paused then
     perform penstock.wake(p_name, 1000);

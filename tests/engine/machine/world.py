@@ -112,6 +112,7 @@ class World(RuleBasedStateMachine):
             for id in found.keys() | expected.keys()
             if found.get(id) != expected.get(id)
         )
+        assert {lease for (lease,) in self.watcher.rows("select id from penstock.leases")} == self.model.leases.keys()
         check_invariants(self.watcher)
         self._check_percents(percents)
         runs = self.watcher.value("select coalesce(sum(runs), 0)::int from penstock.usage_so_far")
