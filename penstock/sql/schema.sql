@@ -292,7 +292,6 @@ CREATE VIEW penstock.all_jobs WITH (security_invoker='true') AS
     jobs.started_at,
     NULL::timestamp with time zone AS finished_at
    FROM penstock.jobs
-  WHERE (jobs.state = ANY (ARRAY['blocked'::penstock.job_state, 'scheduled'::penstock.job_state, 'ready'::penstock.job_state, 'running'::penstock.job_state]))
 UNION ALL
  SELECT history.id,
     history.queue,
@@ -324,13 +323,14 @@ UNION ALL
     history.run_at,
     history.started_at,
     history.finished_at
-   FROM penstock.history
-  WHERE (history.state = ANY (ARRAY['succeeded'::penstock.job_state, 'failed'::penstock.job_state, 'cancelled'::penstock.job_state]));
+   FROM penstock.history;
 
 -- Name: get_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.get_job(p_id uuid) RETURNS SETOF penstock.all_jobs
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET jit TO 'off';
 
 -- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -

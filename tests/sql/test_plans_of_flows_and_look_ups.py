@@ -101,8 +101,10 @@ def test_a_job_is_looked_up_in_one_partition_of_history(explained: Explained, cr
     with explained.recording() as plans:
         for id in ids:
             assert bool(explained.run(calls.get_job(id))) == bool(crowd.finished)
-    check(plans, {"from penstock.all_jobs": {"jobs_pkey", "history_pkey"}}, planned_anew=True, most_blocks=20)
+    check(plans, {"from penstock.all_jobs": {"jobs_pkey", "history_pkey"}}, most_blocks=20)
     for plan in plans:
+        if "from penstock.all_jobs" not in plan.text:
+            continue  # the call of get_job() itself
         partitions = {scan.partition for scan in plan.scans if scan.executed and scan.table == "history"}
         assert len(partitions) == 1, f"reads {partitions} in\n{plan}"
 

@@ -4,6 +4,8 @@ create or replace function penstock.get_job(p_id uuid)
 returns setof penstock.all_jobs
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
 set jit = off
 as $$
 begin
