@@ -90,7 +90,7 @@ class Flow:
         return len(self._nodes)
 
     def _place(self, after: tuple[UUID, ...], within: tuple["Flow", ...]) -> list[NewJob]:
-        """Ids ascend from what is waited for to what waits, and from child to parent: the order rows are locked in."""
+        """Ids ascend from what is waited for to what waits, and from child to parent: rows are locked by that order."""
         if self in within:
             raise InvalidFlow("flow", f"{self.root.kind!r} contains itself")
         heads: dict[Node, UUID] = {}

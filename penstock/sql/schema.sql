@@ -349,6 +349,15 @@ CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before 
     LANGUAGE plpgsql STABLE
     SET jit TO 'off';
 
+-- Name: lock_flows(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lock_flows(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off';
+
 -- Name: lock_limits(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
     LANGUAGE plpgsql;

@@ -15,12 +15,11 @@ from tests.engine.hand import Hand
 # each example works on a real database, so it is slow, and the time it takes says nothing
 settings.register_profile(
     "default",
-    max_examples=40,
-    stateful_step_count=40,
+    stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("thorough", settings.get_profile("default"), max_examples=1500, stateful_step_count=80)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=3000, stateful_step_count=80)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 Hands = Callable[[], Hand]

@@ -1,5 +1,5 @@
 -- Carries a child's progress up through the flows above it. p_amount is in units of the child's weight.
--- Ids grow from child to parent (see penstock/flow.py), so the rows are locked in ascending order here as everywhere.
+-- The caller has locked them (lock_flows).
 create or replace function penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text default null)
 returns void
 language plpgsql

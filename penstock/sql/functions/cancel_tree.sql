@@ -20,6 +20,7 @@ begin
     select child.id from penstock.jobs as child join tree on child.parent = tree.id
   )
   select array_agg(id) into v_tree from tree;
+  perform penstock.lock_flows(v_tree);
   perform from penstock.jobs where id = any(v_tree) order by id for update;
 
   update penstock.jobs

@@ -17,6 +17,7 @@ declare
   v_error jsonb;
   v_delay interval;
 begin
+  perform penstock.lock_flows(p_ids);
   for v_job in
     select j.*, d.failure
       from penstock.jobs as j

@@ -1,8 +1,8 @@
 -- Takes back the jobs of workers that were not heard of in time. Their attempt counts: what kills its worker every
 -- time must not go round for ever. Also finds jobs whose lease is gone altogether (claimed in the instant their lease
 -- was reclaimed). Returns how many jobs.
--- All jobs are locked before any flow above them. One that somebody else has locked (a long transaction that enqueues
--- after it) is left: its lease is gone, so the next round finds it.
+-- A job that somebody else has locked (a long transaction that enqueues after it) is left: its lease is gone, so the
+-- next round finds it.
 create or replace function penstock.reclaim()
 returns int
 language plpgsql
@@ -29,6 +29,7 @@ begin
    where id = any(v_leases) or not exists (select from penstock.leases as l where l.id = held.id);
   -- must use jobs_running, then jobs_pkey: in one step the planner may read all of jobs_pkey for the sake of its order
   v_jobs := array(select id from penstock.jobs where state = 'running' and lease = any(v_lost));
+  perform penstock.lock_flows(v_jobs);
   v_jobs := array(
     select id from penstock.jobs where id = any(v_jobs) and lease = any(v_lost) order by id for update skip locked);
   perform penstock.give_back(v_jobs, true, 'its worker was lost');

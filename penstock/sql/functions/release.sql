@@ -8,14 +8,16 @@ set jit = off
 set enable_bitmapscan = off
 as $$
 declare
-  v_own uuid[] := array(
+  v_own uuid[];
+begin
+  perform penstock.lock_flows(p_ids);
+  v_own := array(
     select j.id
       from penstock.jobs as j
       join unnest(p_ids, p_claims) as d (id, claims) on d.id = j.id and (p_claims is null or d.claims = j.claims)
      where j.id = any(p_ids) and j.lease = p_lease
      order by j.id
        for update of j);
-begin
   perform penstock.give_back(v_own, false);
   return query select unnest(v_own);
 end

@@ -11,10 +11,11 @@ declare
   -- must use jobs_running
   v_unknown uuid[] := array(
     select id from penstock.jobs
-     where state = 'running' and lease = p_lease and id <> all(p_known)
-     order by id
-       for update);
+     where state = 'running' and lease = p_lease and id <> all(p_known));
 begin
+  perform penstock.lock_flows(v_unknown);
+  v_unknown := array(
+    select id from penstock.jobs where id = any(v_unknown) and lease = p_lease order by id for update);
   perform penstock.give_back(v_unknown, false);
   return query select unnest(v_unknown);
 end

@@ -17,8 +17,7 @@ declare
   v_report jsonb;
   v_watched uuid[] := '{}';
 begin
-  -- all of them before any flow above them
-  perform from penstock.jobs as j where j.id = any(p_ids) and j.lease = p_lease order by j.id for update;
+  perform penstock.lock_flows(p_ids);
   for v_job in
     select j.*, d.report
       from penstock.jobs as j

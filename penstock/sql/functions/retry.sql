@@ -45,6 +45,7 @@ begin
     return '{}';
   end if;
 
+  perform penstock.lock_flows(array(select parent from penstock.history where id = any(v_revived)));
   -- whoever retries them at the same time waits here, and finds them alive
   perform from penstock.history where id = any(v_revived) order by id for update;
   select h.kind || ' ' || h.unique_key

@@ -13,6 +13,7 @@ declare
   v_ended uuid[] := '{}';
   v_job record;
 begin
+  perform penstock.lock_flows(p_ids);
   for v_job in
     select j.*, greatest(d.seconds, 0) as seconds
       from penstock.jobs as j

@@ -8,14 +8,16 @@ set jit = off
 set enable_bitmapscan = off
 as $$
 declare
-  v_own uuid[] := array(
+  v_own uuid[];
+begin
+  perform penstock.lock_flows(p_ids);
+  v_own := array(
     select j.id
       from penstock.jobs as j
       join unnest(p_ids, p_claims) as d (id, claims) on d.id = j.id and d.claims = j.claims
      where j.id = any(p_ids) and j.lease = p_lease
      order by j.id
        for update of j);
-begin
   perform penstock.count_usage(org, kind, count(*), sum(extract(epoch from penstock.clock() - started_at))::double precision)
      from penstock.jobs
     where id = any(v_own)
