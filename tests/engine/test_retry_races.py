@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from penstock.engine import calls
-from penstock.flow import Flow, batch
+from penstock.flow import batch
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import wait_until_blocked
@@ -71,20 +71,17 @@ def test_a_retried_job_does_not_miss_the_failure_of_what_it_waits_for(hands: Han
 
 def test_a_job_that_waits_again_does_not_miss_the_success_of_another(hands: Hands) -> None:
     hand, other = hands(), hands()
-    flow = Flow()
-    half_done = flow.add(batch([NewJob(kind="good"), NewJob(kind="bad", max_attempts=1)]))
-    slow, slower = flow.add(NewJob(kind="slow")), flow.add(NewJob(kind="slower"))
-    flow.add(NewJob(kind="dependent"), after=[half_done, slow, slower])
-    root = hand.start(flow)
+    half_done = hand.start(batch([NewJob(kind="good"), NewJob(kind="bad", max_attempts=1)]))
+    slow, slower = hand.add("slow"), hand.add("slower")
+    dependent = hand.add("dependent", after=(half_done, slow, slower))
     worker = other.worker()
     jobs = {job.kind: job for job in worker.claim(4)}
     worker.complete(jobs["good"])
     worker.fail(jobs["bad"])
     with retry_that_waits_for(other, hands, jobs["bad"].id) as retry:
         assert worker.complete(jobs["slow"]) == []
-    assert jobs["bad"].id in retry.result()
-    [dependent] = hand.run(calls.list_jobs({"parent": root, "kind": "dependent"}, None, 1))
-    assert (dependent.state, dependent.waiting_on) == (JobState.BLOCKED, 2)
+    assert set(retry.result()) == {jobs["bad"].id, half_done}
+    assert (hand.state(dependent), hand.job(dependent).waiting_on) == (JobState.BLOCKED, 2)
     worker.complete(jobs["slower"])
     assert [job.kind for job in worker.finish_all()] == ["bad", "dependent"]
 
