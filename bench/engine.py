@@ -23,6 +23,7 @@ from uuid_utils.compat import uuid7
 from bench import bare
 from penstock import Handler, Penstock, embedded
 from penstock.engine import Cursor
+from penstock.job import Lease
 
 BATCH = 500
 ROUNDS = 3
@@ -53,17 +54,17 @@ class Bench:
         async with await psycopg.AsyncConnection.connect(self.app.url(), autocommit=True) as connection:
             yield connection
 
-    async def drain(self, lease: int, cursor: Cursor, jobs: int) -> float:
+    async def drain(self, lease: Lease, cursor: Cursor, jobs: int) -> float:
         """Claims and completes so many jobs through the hot-path client; seconds."""
         engine = self.app.engine
         started = time.perf_counter()
         done = 0
         while done < jobs:
-            claimed = await engine.claim(lease, "default", BATCH, cursor)  # type: ignore[arg-type]
+            claimed = await engine.claim(lease, "default", BATCH, cursor)
             if not claimed and cursor.looked_everywhere:
                 raise SystemExit(f"only {done} of {jobs} jobs came")
             if claimed:
-                refused = await engine.complete(lease, claimed)  # type: ignore[arg-type]
+                refused = await engine.complete(lease, claimed)
                 done += len(claimed) - len(refused)
         return time.perf_counter() - started
 

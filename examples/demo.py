@@ -14,6 +14,7 @@ from rich.table import Table
 
 from penstock import Backoff, ClaimedJob, Flow, JobHandle, JobState, Penstock, batch
 from penstock.engine import calls
+from penstock.job import Lease
 from penstock.payload import encode_output, loads
 
 app = Penstock(folder=Path(__file__).parent.parent / ".penstock")
@@ -55,14 +56,14 @@ def run_jobs(until_done: JobHandle[object], report: Callable[[], None]) -> None:
     engine.run(calls.close_lease(lease))
 
 
-def run_one(lease: int, job: ClaimedJob) -> None:
+def run_one(lease: Lease, job: ClaimedJob) -> None:
     handler = app.handler(job.kind)
     try:
         output = handler(**loads(job.args))
     except ValueError as error:
-        app.engine.run(calls.fail(lease, [job], [{"error": str(error)}]))  # type: ignore[arg-type]
+        app.engine.run(calls.fail(lease, [job], [{"error": str(error)}]))
     else:
-        app.engine.run(calls.complete(lease, [job], [encode_output(output)]))  # type: ignore[arg-type]
+        app.engine.run(calls.complete(lease, [job], [encode_output(output)]))
 
 
 def show(title: str, flow: Flow) -> JobHandle[object]:
