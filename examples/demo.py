@@ -115,5 +115,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with app:
-        main()
+    try:
+        with app:
+            main()
+    except KeyboardInterrupt:
+        raise SystemExit("stopped; the Postgres has gone too, and what was enqueued is kept under .penstock/") from None
