@@ -26,7 +26,7 @@ from penstock.engine import Cursor
 from penstock.job import Lease
 
 BATCH = 500
-ROUNDS = 3
+ROUNDS = 5
 HERE = Path(__file__).parent
 GOALS = {"ratio": 0.8, "pinned_ratio": 0.9, "copy_per_s": 150_000, "single_ratio": 0.7}
 
@@ -38,10 +38,18 @@ class Bench:
         self.jobs = jobs
 
     async def fill(self, jobs: int) -> float:
-        """Enqueues by COPY through the public API, 10,000 a call; jobs per second."""
+        """Enqueues by COPY through the public API, 10,000 a call; jobs per second.
+
+        From two tasks: Python prepares one call while Postgres writes the other.
+        """
+        starts = iter(range(0, jobs, 10_000))
+
+        async def enqueue() -> None:
+            for start in starts:
+                await self.noop.aenqueue_many([{"n": n} for n in range(start, min(start + 10_000, jobs))])
+
         started = time.perf_counter()
-        for start in range(0, jobs, 10_000):
-            await self.noop.aenqueue_many([{"n": n} for n in range(start, min(start + 10_000, jobs))])
+        await asyncio.gather(enqueue(), enqueue())
         return jobs / (time.perf_counter() - started)
 
     async def empty(self) -> None:
@@ -214,7 +222,7 @@ def _show(console: Console, results: dict[str, Any]) -> None:
         ("penstock_per_s", "Penstock, claim + complete, jobs/s", ",.0f"),
         ("ratio", "ratio", ".2f"),
         ("pinned_ratio", "rate with an old snapshot open / without", ".2f"),
-        ("copy_per_s", "enqueue_many by COPY, jobs/s", ",.0f"),
+        ("copy_per_s", "aenqueue_many by COPY from two tasks, jobs/s", ",.0f"),
         ("single_ratio", "aenqueue from 16 tasks / bare INSERT", ".2f"),
     ):
         goal = GOALS.get(name)

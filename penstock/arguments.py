@@ -51,7 +51,10 @@ class Arguments:
     def encode(self, args: Sequence[object], kwargs: Mapping[str, object], limit: int) -> bytes:
         """A call's arguments as JSON that the handler will accept, or an error that names the one at fault."""
         encoded = encode_args(self._by_name(args, kwargs) if args else kwargs, limit)
-        self.decode(encoded)
+        try:
+            self._decoder.decode(encoded)
+        except msgspec.ValidationError as error:
+            raise self._explain(str(error)) from None
         return encoded
 
     def decode(self, encoded: bytes | str) -> msgspec.Struct:

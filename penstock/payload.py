@@ -25,12 +25,8 @@ _SCALARS = frozenset({int, bool, type(None)})
 
 def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
     """The arguments as JSON, or an error that names the one at fault."""
-    for name, value in args.items():
-        if type(value) not in _SCALARS:
-            try:
-                _refuse_unfit(value, name)
-            except RecursionError:
-                raise InvalidArguments(name, "is nested too deeply, or contains itself") from None
+    if not _SCALARS.issuperset(map(type, args.values())):
+        _refuse_unfit_args(args)
     try:
         encoded = _encoder.encode(args)
     except _UNENCODABLE as error:
@@ -54,6 +50,14 @@ def encode_output(output: object) -> bytes:
 
 def loads(encoded: bytes | str) -> Any:
     return msgspec.json.decode(encoded)
+
+
+def _refuse_unfit_args(args: Mapping[str, Any]) -> None:
+    for name, value in args.items():
+        try:
+            _refuse_unfit(value, name)
+        except RecursionError:
+            raise InvalidArguments(name, "is nested too deeply, or contains itself") from None
 
 
 def _refuse_unfit(value: Any, path: str) -> None:

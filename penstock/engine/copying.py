@@ -8,8 +8,8 @@ import msgspec
 
 from penstock.job import NewJob
 
-COPY = """copy penstock.jobs (id, args, turn, created_at, run_at, state, kind, queue, priority, max_attempts,
-  max_snoozes, owner, org, limit_key, options) from stdin (format binary)"""
+COPY = """copy penstock.jobs (id, turn, created_at, run_at, state, kind, queue, priority, max_attempts,
+  max_snoozes, owner, org, limit_key, options, args) from stdin (format binary)"""
 
 _COLUMNS = 15
 _ROWS_AT_ONCE = 1000
@@ -20,23 +20,21 @@ _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 _JSONB = b"\x01"  # the version of jsonb's binary form, which is text
 
-_start_row = struct.Struct("!hi16si1s").pack
 _bigint = struct.Struct("!iq").pack
 
 
 def rows(
-    template: NewJob, ids: Sequence[str], args: Sequence[bytes], *, now: datetime, turn: int, step: int
+    template: NewJob, ids: Sequence[bytes], args: Sequence[bytes], *, now: datetime, turn: int, step: int
 ) -> Iterator[bytes]:
-    """The bytes of jobs that are like the template but for their ids (as hex), arguments and turns."""
+    """The bytes of jobs that are like the template but for their ids, arguments and turns."""
     shared = _shared(template, now)
+    # all of a row before its arguments in one call: half the time of three
+    start_row = struct.Struct(f"!hi16siq{len(shared)}si1s").pack
     yield _HEADER
     for start in range(0, len(ids), _ROWS_AT_ONCE):
-        chunk = []
+        chunk: list[bytes] = []
         for id, encoded in zip(ids[start : start + _ROWS_AT_ONCE], args[start : start + _ROWS_AT_ONCE], strict=True):
-            chunk.append(_start_row(_COLUMNS, 16, bytes.fromhex(id), len(encoded) + 1, _JSONB))
-            chunk.append(encoded)
-            chunk.append(_bigint(8, turn))
-            chunk.append(shared)
+            chunk += start_row(_COLUMNS, 16, id, 8, turn, shared, len(encoded) + 1, _JSONB), encoded
             turn += step
         yield b"".join(chunk)
     yield _TRAILER

@@ -152,4 +152,5 @@ def _without(work: Work, landed: set[UUID]) -> list[NewJob]:
 def _in_order(work: Work, landed: set[UUID], others: Sequence[Enqueued]) -> list[Enqueued]:
     """What landed and what the others stand for, in the order they were given."""
     rest = iter(others)
-    return [Enqueued(id, True) if id in landed else next(rest) for id in map(UUID, ids_of(work))]
+    ids = [UUID(bytes=id) for id in ids_of(work)]
+    return [Enqueued(id, True) if id in landed else next(rest) for id in ids]

@@ -52,11 +52,11 @@ def enqueue_plain(job: NewJob, id: str, args: bytes) -> Call[None]:
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(NewJob)}
 
 
-def existing_ids(ids: Sequence[str]) -> Call[set[UUID]]:
+def existing_ids(ids: Sequence[bytes]) -> Call[set[UUID]]:
     """Of these jobs, the ones that exist, live or finished."""
     return Call(
         "select id from penstock.all_jobs where id = any(%s::uuid[])",
-        [list(ids)],
+        [[id.hex() for id in ids]],
         lambda rows: {row[0] for row in rows},
         repeatable=True,
     )

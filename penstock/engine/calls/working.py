@@ -7,7 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from penstock.engine.call import Call, Row, first, nothing
-from penstock.engine.calls.text import array_of_claims, array_of_ids, first_column, from_json, to_json
+from penstock.engine.calls.arrays import array_of_claims, array_of_ids
+from penstock.engine.calls.text import first_column, from_json, to_json
 from penstock.engine.cursor import Cursor
 from penstock.job import ClaimedJob, JobState, Lease
 

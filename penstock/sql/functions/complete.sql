@@ -30,7 +30,10 @@ begin
         delete from penstock.jobs
          where id = any(array(select id from unnest(p_ids, p_claims) as d (id, claims) where claims = v_claims))
            and claims = v_claims and lease = p_lease and (parent is null or v_pass = 2)
-        returning *
+        -- what the later parts read comes first: each reads a row only as far as it must
+        returning id, started_at, awaited, watched, counted, kind, org, parent, queue, rollup,
+                  created_at, run_at, turn, lease, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
+                  owner, unique_key, limit_key, phase, args, progress, errors, options
       ), filed as (
         insert into penstock.history (
           id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
