@@ -2,8 +2,8 @@
 
 With an old snapshot open anywhere, taken jobs stay in the ready index as dead entries and a claim from the beginning
 walks them all. Past the cursor there are none. What lands behind it (a retry, a late commit, an id from a slow clock)
-is found by a full look, which is due after a pause of twenty times what the last one cost: full looks never take more
-than 5 % of the time, and on a healthy queue they come every few milliseconds.
+is found by a full look, which is due after a pause of twenty times what they cost: full looks take no more than 5 % of
+the time, and on a healthy queue they come every few milliseconds.
 """
 
 import time
@@ -25,11 +25,16 @@ class Cursor:
         self._full_look_due = 0.0
         self._started = 0.0
         self._full = True
+        self._took = 0.0
 
     @property
     def looked_everywhere(self) -> bool:
         """Whether the last claim was a full look: only then does "nothing" mean that the queue has nothing."""
         return self._full
+
+    def full_look_in(self) -> float:
+        """Seconds until a full look is due."""
+        return max(0.0, self._full_look_due - self._clock())
 
     def marks(self, *, full: bool = False) -> tuple[list[int], list[int], list[UUID]]:
         """The next claim's arguments (priorities, turns, ids); empty for a full look, when one is due or asked for."""
@@ -48,7 +53,10 @@ class Cursor:
         """Takes note of what the claim brought, best first."""
         now = self._clock()
         if self._full:
-            self._full_look_due = now + FULL_LOOK_SHARE * (now - self._started)
+            before, self._took = self._took, now - self._started
+            # the cheaper of the last two: a look that was slow for another reason (a connection to open, a network
+            # that stood still for two seconds) must not keep the next one waiting for twenty times as long
+            self._full_look_due = now + FULL_LOOK_SHARE * min(before, self._took)
         # A full look that came back full has a backlog before the mark: go on from there. (One id from a clock that
         # runs ahead would otherwise leave all the others to full looks.)
         going_back = self._full and len(claimed) >= wanted

@@ -68,15 +68,16 @@ def ids_of(work: Work) -> Sequence[bytes]:
     return work.ids if isinstance(work, Bulk) else [job.id.bytes for job in work]
 
 
-def enqueue(work: Work, *, copy: bool = True) -> Script[Sequence[Enqueued]]:
-    """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY."""
+def enqueue(work: Work, *, copy: bool = True, alone: bool = False) -> Script[Sequence[Enqueued]]:
+    """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY, `alone` where the transaction
+    ends with this."""
     if isinstance(work, Bulk):
         # 2 µs of Python a job instead of 9
         if copy and len(work.args) >= COPY_FROM and work.template.plain:
             yield from _copy(work.template, work.ids, work.args)
             return AllCreated(work.ids)
         if len(work.args) == 1 and work.template.plain:
-            yield calls.enqueue_plain(work.template, work.ids[0].hex(), work.args[0])
+            yield calls.enqueue_plain(work.template, work.ids[0].hex(), work.args[0], hand=alone)
             return AllCreated(work.ids)
         work = work.jobs()
     jobs = work

@@ -7,15 +7,17 @@ program that enqueues one job and returns). It also hides why a server cannot be
 
 import asyncio
 import os
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 PATIENCE = 30.0
@@ -26,6 +28,15 @@ RESTART = 10.0
 
 IDLE = 600.0
 """Seconds without use after which a connection is closed rather than used: something on the way may have cut it."""
+
+
+_WHO_SERVES = "select pg_backend_pid()"
+
+_NETWORK = {
+    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 5, "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}  # fmt: skip
+"""A server that vanished without a word is noticed within a minute, not after the system's two hours."""
 
 
 class SyncConnection(psycopg.Connection[Any]):
@@ -40,11 +51,43 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
 C = TypeVar("C", SyncConnection, AsyncConnection)
 
 
+def settings_for(url: str) -> dict[str, Any]:
+    """How to connect: what the address does not say itself is said here."""
+    given = conninfo_to_dict(url)
+    return {"conninfo": url, "autocommit": True, "application_name": "penstock"} | {
+        name: value for name, value in _NETWORK.items() if name not in given
+    }
+
+
+@contextmanager
+def cut_after(seconds: float | None, connection: psycopg.AsyncConnection[Any]) -> Iterator[None]:
+    """Ends the connection if what happens inside takes longer, which then fails with an OperationalError.
+
+    Not by cancelling the task: psycopg would ask the server to cancel the statement and wait for the answer, which
+    never comes over a connection that is only half there.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = asyncio.get_running_loop().call_later(seconds, cut, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def cut(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> None:
+    """Shuts the connection's socket down: whoever waits for an answer there gets an OperationalError."""
+    if not connection.closed:
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)
+
+
 class _Kept(Generic[C]):
     """Idle connections, the last used one first, and when to open another."""
 
     def __init__(self, url: str) -> None:
-        self.settings: dict[str, Any] = {"conninfo": url, "autocommit": True, "application_name": "penstock"}
+        self.settings = settings_for(url)
         self.pid = os.getpid()
         self.closed = False
         self._idle: deque[tuple[float, C]] = deque()
@@ -94,8 +137,13 @@ class _Kept(Generic[C]):
             yield pause
             pause = min(2 * pause, 1)
 
-    def met(self, connection: C) -> C:
+    def met(self, connection: C, backend: int) -> C:
+        """A new connection, and the process that serves it by its own account."""
         self._met = True
+        if backend != connection.info.backend_pid:
+            # Somebody stands between (PgBouncer, a cloud's proxy) and may give each transaction another session: a
+            # statement prepared in one could be somebody else's in the next.
+            connection.prepare_threshold = None
         return connection
 
 
@@ -120,15 +168,21 @@ class SyncPool:
     def _open(self) -> SyncConnection:
         for pause in self.kept.pauses():
             try:
-                return self.kept.met(SyncConnection.connect(**self.kept.settings))
+                return self._connect()
             except psycopg.OperationalError:
                 time.sleep(pause)
-        return self.kept.met(SyncConnection.connect(**self.kept.settings))
+        return self._connect()
+
+    def _connect(self) -> SyncConnection:
+        connection = SyncConnection.connect(**self.kept.settings)
+        [backend] = connection.execute(_WHO_SERVES).fetchone() or [0]
+        return self.kept.met(connection, backend)
 
 
 class AsyncPool:
-    def __init__(self, url: str, size: int) -> None:
+    def __init__(self, url: str, size: int, patience: float | None = None) -> None:
         self.kept: _Kept[AsyncConnection] = _Kept(url)
+        self._patience = patience
         self._places = asyncio.Semaphore(size)
 
     @asynccontextmanager
@@ -137,7 +191,8 @@ class AsyncPool:
         try:
             connection = self.kept.take() or await self._open()
             try:
-                yield connection
+                with cut_after(self._patience, connection):
+                    yield connection
             finally:
                 self.kept.put_back(connection)
         finally:
@@ -156,10 +211,16 @@ class AsyncPool:
     async def _open(self) -> AsyncConnection:
         for pause in self.kept.pauses():
             try:
-                return self.kept.met(await AsyncConnection.connect(**self.kept.settings))
+                return await self._connect()
             except psycopg.OperationalError:
                 await asyncio.sleep(pause)
-        return self.kept.met(await AsyncConnection.connect(**self.kept.settings))
+        return await self._connect()
+
+    async def _connect(self) -> AsyncConnection:
+        connection = await AsyncConnection.connect(**self.kept.settings)
+        with cut_after(self._patience, connection):
+            [backend] = await (await connection.execute(_WHO_SERVES)).fetchone() or [0]
+        return self.kept.met(connection, backend)
 
 
 def _all_in_use() -> psycopg.OperationalError:
@@ -169,9 +230,10 @@ def _all_in_use() -> psycopg.OperationalError:
 class Pools:
     """Hands out autocommit connections. Forking and running several event loops one after another are fine."""
 
-    def __init__(self, url: Callable[[], str], size: int) -> None:
+    def __init__(self, url: Callable[[], str], size: int, patience: float | None = None) -> None:
         self.url = url
         self._size = size
+        self.patience = patience
         self._lock = threading.Lock()
         self._sync: SyncPool | None = None
         self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncPool] = WeakKeyDictionary()
@@ -187,7 +249,7 @@ class Pools:
         pool = self._async.get(loop)
         if pool is None or pool.kept.pid != os.getpid():
             self._drop_ended_loops()
-            pool = self._async[loop] = AsyncPool(self.url(), self._size)
+            pool = self._async[loop] = AsyncPool(self.url(), self._size, self.patience)
         return pool
 
     def close(self) -> None:
@@ -201,6 +263,15 @@ class Pools:
         pool = self._async.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             pool.kept.close()
+        self.close()
+
+    def leave(self) -> None:
+        """Closes every pool, those of running loops too: what is asked for next goes to where `url` says by then.
+
+        A connection in use stays with whoever has it, and is closed when it comes back.
+        """
+        for loop in list(self._async):
+            self._async.pop(loop).kept.close()
         self.close()
 
     def _drop_ended_loops(self) -> None:

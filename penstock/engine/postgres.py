@@ -26,11 +26,16 @@ _LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 class PostgresEngine:
-    """`run` and `arun` run any call of `penstock.engine.calls`. The async methods are what a worker lives on."""
+    """`run` and `arun` run any call of `penstock.engine.calls`. The async methods are what a worker lives on.
 
-    def __init__(self, url: Callable[[], str], *, schema: str = "penstock", pool_size: int = 10) -> None:
+    `patience`: seconds after which an async call without an answer is given up and its connection is ended.
+    """
+
+    def __init__(
+        self, url: Callable[[], str], *, schema: str = "penstock", pool_size: int = 10, patience: float | None = None
+    ) -> None:
         self.schema = schema
-        self.pools = Pools(url, pool_size)
+        self.pools = Pools(url, pool_size, patience)
 
     # One call, by itself.
 
@@ -62,7 +67,7 @@ class PostgresEngine:
         for attempt in range(1, _TRIES + 1):
             try:
                 with self.pools.sync().connection() as own:
-                    return self._enqueue_on(Psycopg(own, self.schema), work)
+                    return self._enqueue_on(Psycopg(own, self.schema), work, alone=True)
             except (psycopg.Error, DuplicateKey) as error:
                 if attempt == _TRIES or not _may_enqueue_again(error, attempt):
                     raise
@@ -72,9 +77,9 @@ class PostgresEngine:
                     return _in_order(work, landed, self.enqueue(rest) if rest else ())
         raise AssertionError("unreachable")
 
-    def _enqueue_on(self, runner: Runner, work: Work) -> Sequence[Enqueued]:
+    def _enqueue_on(self, runner: Runner, work: Work, *, alone: bool = False) -> Sequence[Enqueued]:
         with runner.all_or_none() if isinstance(runner, Psycopg) and _is_many(work) else nullcontext():
-            return run_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
+            return run_script(runner, enqueue(work, copy=runner.can_copy, alone=alone), self.schema)
 
     async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
@@ -82,7 +87,7 @@ class PostgresEngine:
         for attempt in range(1, _TRIES + 1):
             try:
                 async with (await self.pools.of_this_loop()).connection() as own:
-                    return await self._aenqueue_on(AsyncPsycopg(own, self.schema), work)
+                    return await self._aenqueue_on(AsyncPsycopg(own, self.schema), work, alone=True)
             except (psycopg.Error, DuplicateKey) as error:
                 if attempt == _TRIES or not _may_enqueue_again(error, attempt):
                     raise
@@ -92,16 +97,16 @@ class PostgresEngine:
                     return _in_order(work, landed, await self.aenqueue(rest) if rest else ())
         raise AssertionError("unreachable")
 
-    async def _aenqueue_on(self, runner: AsyncRunner, work: Work) -> Sequence[Enqueued]:
+    async def _aenqueue_on(self, runner: AsyncRunner, work: Work, *, alone: bool = False) -> Sequence[Enqueued]:
         async with runner.all_or_none() if isinstance(runner, AsyncPsycopg) and _is_many(work) else nullcontext():
-            return await arun_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
+            return await arun_script(runner, enqueue(work, copy=runner.can_copy, alone=alone), self.schema)
 
     # The hot path of a worker.
 
     async def open_lease(self, worker: str, **about: Any) -> Lease:
         return await self.arun(calls.open_lease(worker, **about))
 
-    async def extend_lease(self, lease: Lease) -> tuple[bool, list[UUID]]:
+    async def extend_lease(self, lease: Lease) -> calls.Extended:
         return await self.arun(calls.extend_lease(lease))
 
     async def close_lease(self, lease: Lease) -> int:

@@ -50,8 +50,8 @@ def wait_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) ->
     job = engine.run(calls.get_job(id))
     if _ended(job):
         return job
-    # a connection of its own: notices arrive whenever they like
-    with psycopg.connect(engine.pools.url(), autocommit=True) as connection:
+    # a connection of its own: notices arrive whenever they like; nothing prepared, for a pooler may stand between
+    with psycopg.connect(engine.pools.url(), autocommit=True, prepare_threshold=None) as connection:
         connection.execute(_listen(engine.schema))
         for pause in _pauses(timeout, id):
             job = run_script(Psycopg(connection, engine.schema), _look(id), engine.schema)
@@ -67,7 +67,9 @@ async def await_until_final(engine: PostgresEngine, id: UUID, timeout: float | N
     job = await engine.arun(calls.get_job(id))
     if _ended(job):
         return job
-    async with await psycopg.AsyncConnection.connect(engine.pools.url(), autocommit=True) as connection:
+    async with await psycopg.AsyncConnection.connect(
+        engine.pools.url(), autocommit=True, prepare_threshold=None
+    ) as connection:
         await connection.execute(_listen(engine.schema))
         for pause in _pauses(timeout, id):
             job = await arun_script(AsyncPsycopg(connection, engine.schema), _look(id), engine.schema)

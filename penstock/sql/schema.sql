@@ -35,6 +35,12 @@ CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
 CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 
+-- Name: backlog(text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.backlog(p_queues text[], p_most integer DEFAULT 10000) RETURNS TABLE(queue text, ready bigint, running bigint, oldest_ready_seconds double precision)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
+
 -- Name: backoff_delay(jsonb, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) RETURNS interval
     LANGUAGE plpgsql;
@@ -118,7 +124,8 @@ CREATE FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer DEF
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan';
 
 -- Name: clock(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.clock() RETURNS timestamp with time zone
@@ -134,7 +141,8 @@ CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan';
 
 -- Name: queues; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.queues (
@@ -191,12 +199,47 @@ CREATE FUNCTION penstock.enqueue_jobs(p_jobs jsonb) RETURNS TABLE(id uuid, creat
 CREATE FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) RETURNS TABLE(id uuid, created boolean)
     LANGUAGE plpgsql;
 
--- Name: enqueue_plain(uuid, text, jsonb, text, integer, integer, timestamp with time zone, double precision, integer, text, text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT 'default'::text, p_priority integer DEFAULT 0, p_max_attempts integer DEFAULT 5, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_delay double precision DEFAULT 0, p_max_snoozes integer DEFAULT NULL::integer, p_owner text DEFAULT NULL::text, p_org text DEFAULT NULL::text, p_limit_key text DEFAULT NULL::text, p_options jsonb DEFAULT NULL::jsonb) RETURNS void
+-- Name: enqueue_plain(uuid, text, jsonb, text, integer, integer, timestamp with time zone, double precision, integer, text, text, text, jsonb, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT 'default'::text, p_priority integer DEFAULT 0, p_max_attempts integer DEFAULT 5, p_run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_delay double precision DEFAULT 0, p_max_snoozes integer DEFAULT NULL::integer, p_owner text DEFAULT NULL::text, p_org text DEFAULT NULL::text, p_limit_key text DEFAULT NULL::text, p_options jsonb DEFAULT NULL::jsonb, p_hand boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql;
 
+-- Name: schedules; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.schedules (
+    name text NOT NULL,
+    cron text NOT NULL,
+    tz text NOT NULL,
+    kind text NOT NULL,
+    args jsonb NOT NULL,
+    catch_up text NOT NULL,
+    options jsonb NOT NULL,
+    source text NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    last_tick timestamp with time zone,
+    next_tick timestamp with time zone,
+    last_job uuid,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT catch_up_is_known CHECK ((catch_up = ANY (ARRAY['none'::text, 'one'::text, 'all'::text]))),
+    CONSTRAINT name_is_not_empty CHECK ((name <> ''::text)),
+    CONSTRAINT source_is_known CHECK ((source = ANY (ARRAY['code'::text, 'database'::text])))
+);
+
+-- Name: COLUMN schedules.options; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.schedules.options IS 'How its jobs are enqueued: the fields of a job, its kind and arguments aside.';
+
+-- Name: COLUMN schedules.next_tick; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.schedules.next_tick IS 'The first tick that nobody has dealt with. Null while paused, and until a worker has worked it out.';
+
+-- Name: enqueue_scheduled(penstock.schedules, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS uuid
+    LANGUAGE sql;
+
+-- Name: expire_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.expire_lease(p_lease bigint) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
 -- Name: extend_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.extend_lease(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[])
+CREATE FUNCTION penstock.extend_lease(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[], leads boolean, seconds double precision)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -219,6 +262,10 @@ CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_erro
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
+
+-- Name: fire_schedule(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS uuid
+    LANGUAGE plpgsql;
 
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fold_usage() RETURNS integer
@@ -337,12 +384,22 @@ CREATE FUNCTION penstock.get_job(p_id uuid) RETURNS SETOF penstock.all_jobs
 CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql;
 
+-- Name: hand_to(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan';
+
 -- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
+
+-- Name: lead(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lead(p_lease bigint) RETURNS boolean
+    LANGUAGE plpgsql;
 
 -- Name: list_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.all_jobs
@@ -376,7 +433,7 @@ CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
     SET enable_seqscan TO 'off';
 
 -- Name: open_lease(text, interval, text[], text, integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT '00:00:30'::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer) RETURNS bigint
+CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT NULL::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer) RETURNS bigint
     LANGUAGE plpgsql;
 
 -- Name: outputs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
@@ -384,6 +441,10 @@ CREATE FUNCTION penstock.outputs(p_id uuid) RETURNS TABLE(id uuid, name text, ki
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off';
+
+-- Name: pause_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pause_schedule(p_name text) RETURNS void
+    LANGUAGE plpgsql;
 
 -- Name: pick_by_key(penstock.queues, integer, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) RETURNS uuid[]
@@ -402,7 +463,12 @@ CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities 
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET enable_sort TO 'off';
+    SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan';
+
+-- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) RETURNS void
+    LANGUAGE sql;
 
 -- Name: promote(integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.promote(p_limit integer DEFAULT 1000) RETURNS integer
@@ -451,8 +517,8 @@ CREATE FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
 
--- Name: release_unknown(bigint, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[]) RETURNS SETOF uuid
+-- Name: release_unknown(bigint, uuid[], double precision); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision DEFAULT 0) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -463,12 +529,20 @@ CREATE FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integ
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
 
+-- Name: remove_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.remove_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql;
+
 -- Name: report_progress(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) RETURNS TABLE(id uuid, cancel_requested boolean)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
+
+-- Name: resume_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql;
 
 -- Name: retake_turns(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retake_turns(p_ids uuid[]) RETURNS void
@@ -492,8 +566,16 @@ CREATE FUNCTION penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jso
 CREATE FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb DEFAULT NULL::jsonb, p_message text DEFAULT NULL::text) RETURNS jsonb
     LANGUAGE sql IMMUTABLE;
 
+-- Name: run_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.run_schedule(p_name text) RETURNS uuid
+    LANGUAGE plpgsql;
+
 -- Name: set_queue(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.set_queue(p_name text, p_settings jsonb DEFAULT '{}'::jsonb) RETURNS penstock.queues
+    LANGUAGE plpgsql;
+
+-- Name: set_schedule(text, text, text, jsonb, text, text, jsonb, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.set_schedule(p_name text, p_cron text, p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_tz text DEFAULT 'UTC'::text, p_catch_up text DEFAULT 'one'::text, p_options jsonb DEFAULT '{}'::jsonb, p_source text DEFAULT 'database'::text, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS penstock.schedules
     LANGUAGE plpgsql;
 
 -- Name: settle(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
@@ -521,8 +603,8 @@ CREATE FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims i
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
 
--- Name: stop_waiting(bigint); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.stop_waiting(p_lease bigint) RETURNS void
+-- Name: stop_waiting(bigint, text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.stop_waiting(p_lease bigint, p_queues text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql;
 
 -- Name: take_idempotency_key(penstock.jobs, text, double precision); Type: FUNCTION; Schema: penstock; Owner: -
@@ -537,6 +619,10 @@ CREATE FUNCTION penstock.take_turns(p_queue text, p_key text, p_jobs integer) RE
 CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
     LANGUAGE sql;
 
+-- Name: tend(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision)
+    LANGUAGE plpgsql;
+
 -- Name: unblock(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
     LANGUAGE plpgsql;
@@ -549,9 +635,10 @@ CREATE FUNCTION penstock.uuid7(p_at timestamp with time zone DEFAULT clock_times
 CREATE FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE;
 
--- Name: wait_for_work(bigint, text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer DEFAULT pg_backend_pid()) RETURNS void
-    LANGUAGE sql;
+-- Name: wait_for_work(bigint, text[], integer, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer DEFAULT pg_backend_pid(), p_direct boolean DEFAULT false) RETURNS double precision
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
 
 -- Name: wake(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.wake(p_queue text, p_jobs integer DEFAULT 1) RETURNS void
@@ -610,6 +697,15 @@ CREATE TABLE penstock.idempotency_keys (
     fingerprint bytea NOT NULL,
     expires_at timestamp with time zone NOT NULL
 );
+
+-- Name: leader; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.leader (
+    only_row boolean DEFAULT true NOT NULL,
+    lease bigint NOT NULL,
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT there_is_one_leader CHECK (only_row)
+)
+WITH (fillfactor='50');
 
 -- Name: leases; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.leases (
@@ -732,7 +828,8 @@ CREATE VIEW penstock.usage_so_far WITH (security_invoker='true') AS
 CREATE UNLOGGED TABLE penstock.waiting (
     queue text NOT NULL,
     lease bigint NOT NULL,
-    backend integer NOT NULL
+    backend integer NOT NULL,
+    direct boolean DEFAULT false NOT NULL
 );
 
 -- Name: history_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
@@ -758,6 +855,10 @@ ALTER TABLE ONLY penstock.idempotency_keys
 ALTER TABLE ONLY penstock.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 
+-- Name: leader leader_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.leader
+    ADD CONSTRAINT leader_pkey PRIMARY KEY (only_row);
+
 -- Name: leases leases_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (id);
@@ -765,6 +866,10 @@ ALTER TABLE ONLY penstock.leases
 -- Name: queues queues_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
+
+-- Name: schedules schedules_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.schedules
+    ADD CONSTRAINT schedules_pkey PRIMARY KEY (name);
 
 -- Name: schema_migrations schema_migrations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.schema_migrations

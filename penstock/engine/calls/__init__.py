@@ -8,13 +8,25 @@ from penstock.engine.calls.enqueueing import (
     take_turns,
     wake,
 )
-from penstock.engine.calls.queues import queue_stats, set_queue, usage
+from penstock.engine.calls.queues import Backlog, backlog, queue_stats, set_queue, usage
 from penstock.engine.calls.records import cancel, get_job, list_jobs, purge_where, retry, retry_where, watch
-from penstock.engine.calls.upkeep import maintain, next_run_at, promote, reclaim
+from penstock.engine.calls.schedules import (
+    fire_schedule,
+    list_schedules,
+    pause_schedule,
+    plan_schedule,
+    remove_schedule,
+    resume_schedule,
+    run_schedule,
+    set_schedule,
+)
+from penstock.engine.calls.upkeep import maintain, next_run_at, promote, reclaim, tend
 from penstock.engine.calls.working import (
+    Extended,
     claim,
     close_lease,
     complete,
+    expire_lease,
     extend_lease,
     fail,
     open_lease,
@@ -31,6 +43,9 @@ from penstock.engine.calls.working import (
 )
 
 __all__ = [
+    "Backlog",
+    "Extended",
+    "backlog",
     "cancel",
     "claim",
     "clock_and_fairness",
@@ -39,14 +54,19 @@ __all__ = [
     "enqueue_jobs",
     "enqueue_plain",
     "existing_ids",
+    "expire_lease",
     "extend_lease",
     "fail",
+    "fire_schedule",
     "get_job",
     "list_jobs",
+    "list_schedules",
     "maintain",
     "next_run_at",
     "open_lease",
     "outputs",
+    "pause_schedule",
+    "plan_schedule",
     "promote",
     "purge_where",
     "queue_stats",
@@ -55,14 +75,19 @@ __all__ = [
     "release",
     "release_unknown",
     "remember_step",
+    "remove_schedule",
     "report_progress",
+    "resume_schedule",
     "retry",
     "retry_where",
+    "run_schedule",
     "set_queue",
+    "set_schedule",
     "snooze",
     "stop_cancelled",
     "stop_waiting",
     "take_turns",
+    "tend",
     "usage",
     "wait_for_work",
     "wake",

@@ -30,10 +30,11 @@ _CASTS = {
 }
 
 
-def enqueue_plain(job: NewJob, id: str, args: bytes) -> Call[None]:
+def enqueue_plain(job: NewJob, id: str, args: bytes, *, hand: bool = False) -> Call[None]:
     """A job like this one, with these arguments: the shortest way, for one that is `plain`.
 
-    Only what differs from the defaults is sent: each parameter costs psycopg about a microsecond.
+    Only what differs from the defaults is sent: each parameter costs psycopg about a microsecond. `hand` where the
+    call is a transaction by itself: an idle worker may be given the job with the notice.
     """
     given = [(name, value) for name in _CASTS if (value := getattr(job, name)) != _DEFAULTS[name]]
     extras = [f", p_{name} => %s{_CASTS[name]}" for name, _ in given]
@@ -41,6 +42,8 @@ def enqueue_plain(job: NewJob, id: str, args: bytes) -> Call[None]:
     if job.options:
         extras.append(", p_options => %s::text::jsonb")
         values.append(to_json(job.options))
+    if hand:
+        extras.append(", p_hand => true")
     return Call(
         "select penstock.enqueue_plain(p_id => %s::text::uuid, p_kind => %s, p_args => %s::text::jsonb, p_queue => %s"
         f"{''.join(extras)})::text",

@@ -1,6 +1,7 @@
 """Queues and usage."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.engine.call import Call, Row, all_rows, nothing
@@ -13,6 +14,25 @@ def queue_stats() -> Call[Sequence[Row]]:
              from penstock.queue_stats()""",
         [],
         all_rows,
+        repeatable=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What a queue that is not paused has at hand; `ready` is counted no further than asked for."""
+
+    queue: str
+    ready: int
+    running: int
+    oldest_s: float | None
+
+
+def backlog(queues: Sequence[str], most: int = 10_000) -> Call[list[Backlog]]:
+    return Call(
+        "select queue, ready, running, oldest_ready_seconds from penstock.backlog(%s::text[], %s)",
+        [list(queues), most],
+        lambda rows: [Backlog(*row) for row in rows],
         repeatable=True,
     )
 

@@ -1,6 +1,7 @@
 """What a worker does."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -16,7 +17,7 @@ from penstock.job import ClaimedJob, JobState, Lease
 def open_lease(
     worker: str,
     *,
-    seconds: float = 30,
+    seconds: float | None = None,
     queues: Sequence[str] = (),
     host: str | None = None,
     pid: int | None = None,
@@ -29,14 +30,28 @@ def open_lease(
     )
 
 
-def extend_lease(lease: Lease) -> Call[tuple[bool, list[UUID]]]:
-    """Whether the lease is still ours, and which of its jobs somebody wants stopped."""
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """Whether the lease is still ours, which of its jobs somebody wants stopped, whether it leads, its length."""
+
+    alive: bool
+    cancelling: list[UUID]
+    leads: bool
+    seconds: float | None
+
+
+def extend_lease(lease: Lease) -> Call[Extended]:
     return Call(
-        "select alive, cancelling from penstock.extend_lease(%s)",
+        "select alive, cancelling, leads, seconds from penstock.extend_lease(%s)",
         [lease],
-        lambda rows: (rows[0][0], rows[0][1]),
+        lambda rows: Extended(*rows[0]),
         repeatable=True,
     )
+
+
+def expire_lease(lease: Lease) -> Call[int]:
+    """Takes back the jobs of a worker that is known to be dead, their attempt counted; how many."""
+    return Call("select penstock.expire_lease(%s)", [lease], first, repeatable=True)
 
 
 def close_lease(lease: Lease) -> Call[int]:
@@ -57,7 +72,10 @@ def claim(
     owner: str | None = None,
     full: bool = False,
 ) -> Call[list[ClaimedJob]]:
-    """Up to `limit` jobs, best first. A cursor keeps the cost flat; `full` looks everywhere all the same."""
+    """Up to `limit` jobs, best first. A cursor keeps the cost flat; `full` looks everywhere all the same.
+
+    Its commit does not wait for the disk: a claim that a crash of Postgres undoes is as good as one whose worker died.
+    """
     marks = cursor.marks(full=full) if cursor else ([], [], [])
 
     def read(rows: Sequence[Row]) -> list[ClaimedJob]:
@@ -70,7 +88,8 @@ def claim(
         return jobs
 
     return Call(
-        "select * from penstock.claim(%s, %s, %s, %s::int[], %s::bigint[], %s::uuid[], %s::text[], %s)",
+        "select c.* from (select set_config('synchronous_commit', 'off', true) offset 0) as s,"
+        " penstock.claim(%s, %s, %s, %s::int[], %s::bigint[], %s::uuid[], %s::text[], %s) as c",
         [lease, queue, limit, *marks, list(kinds) if kinds is not None else None, owner],
         read,
         binary=True,
@@ -122,11 +141,11 @@ def release(lease: Lease, jobs: Sequence[ClaimedJob]) -> Call[list[UUID]]:
     )
 
 
-def release_unknown(lease: Lease, known: Sequence[UUID]) -> Call[list[UUID]]:
-    """Gives back what the lease holds besides these: the answer to a claim was lost."""
+def release_unknown(lease: Lease, known: Sequence[UUID], seconds: float = 0) -> Call[list[UUID]]:
+    """Gives back what the lease holds besides these, for so many seconds: an answer or a notice was lost."""
     return Call(
-        "select penstock.release_unknown(%s, %s::uuid[])",
-        [lease, list(known)],
+        "select penstock.release_unknown(%s, %s::uuid[], %s)",
+        [lease, list(known), seconds],
         first_column,
         repeatable=True,
     )
@@ -184,10 +203,21 @@ def outputs(job: UUID) -> Call[list[dict[str, Any]]]:
     )  # fmt: skip
 
 
-def wait_for_work(lease: Lease, queues: Sequence[str]) -> Call[None]:
-    """To be run on the connection that listens."""
-    return Call("select penstock.wait_for_work(%s, %s::text[])", [lease, list(queues)], nothing)
+def wait_for_work(lease: Lease, queues: Sequence[str], *, direct: bool = False) -> Call[float | None]:
+    """To be run on the connection that listens; `direct` when it also takes the jobs it is handed. In how many seconds
+    to look again all the same, if a rate holds."""
+    return Call(
+        "select penstock.wait_for_work(%s, %s::text[], p_direct => %s)",
+        [lease, list(queues), direct],
+        first,
+    )
 
 
-def stop_waiting(lease: Lease) -> Call[None]:
-    return Call("select penstock.stop_waiting(%s)", [lease], nothing)
+def stop_waiting(lease: Lease, queues: Sequence[str] | None = None) -> Call[None]:
+    """For these queues, or for all."""
+    return Call(
+        "select penstock.stop_waiting(%s, %s::text[])",
+        [lease, None if queues is None else list(queues)],
+        nothing,
+        repeatable=True,
+    )

@@ -12,6 +12,7 @@ language plpgsql
 set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now timestamptz := penstock.clock();

@@ -1,10 +1,12 @@
 -- One job that a client has checked already and that carries no key and waits for nothing: an INSERT and a look at who
 -- waits. The general enqueue_jobs() costs several times as much.
+-- With p_hand the job may be handed straight to an idle worker: it is born running, under that worker's lease, and
+-- travels in the notice itself, which saves the claim. Not for a transaction that goes on: the worker might leave meanwhile.
 create or replace function penstock.enqueue_plain(
   p_id uuid, p_kind text, p_args jsonb default '{}', p_queue text default 'default', p_priority int default 0,
   p_max_attempts int default 5, p_run_at timestamptz default null, p_delay double precision default 0,
   p_max_snoozes int default null, p_owner text default null, p_org text default null, p_limit_key text default null,
-  p_options jsonb default null
+  p_options jsonb default null, p_hand boolean default false
 )
 returns void
 language plpgsql
@@ -12,18 +14,33 @@ as $$
 declare
   v_now timestamptz := penstock.clock();
   v_run_at timestamptz := coalesce(p_run_at, v_now + make_interval(secs => p_delay));
+  v_lease bigint;
+  v_notice text;
 begin
+  if p_hand and v_run_at <= v_now and exists (select from penstock.waiting where queue = p_queue and direct) then
+    v_lease := penstock.hand_to(p_queue);
+    -- the fields of a claim, in their order
+    v_notice := json_build_array(v_lease, p_queue, json_build_array(
+      p_id, p_kind, p_priority, 0, 1, p_max_attempts, 1, 0, p_owner, p_org, null, v_now, p_args::text, p_options::text));
+    if octet_length(v_notice) > 7900 then
+      v_lease := null;
+    end if;
+  end if;
   insert into penstock.jobs (
-    id, created_at, run_at, turn, state, priority, max_attempts, max_snoozes, queue, kind, owner, org, limit_key, args, options)
+    id, created_at, run_at, turn, state, priority, max_attempts, max_snoozes, queue, kind, owner, org, limit_key, args, options,
+    lease, attempt, claims, started_at)
   values (
     p_id, v_now, v_run_at,
     coalesce((
       select penstock.take_turns(p_queue, case fair_by when 'owner' then p_owner when 'org' then p_org else p_limit_key end, 1)
         from penstock.queues
        where name = p_queue and fair_by is not null), 0),
-    case when v_run_at > v_now then 'scheduled' else 'ready' end::penstock.job_state,
-    p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key, p_args, p_options);
-  if exists (select from penstock.waiting where queue = p_queue) then
+    case when v_lease is not null then 'running' when v_run_at > v_now then 'scheduled' else 'ready' end::penstock.job_state,
+    p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key, p_args, p_options,
+    v_lease, (v_lease is not null)::int, (v_lease is not null)::int, case when v_lease is not null then v_now end);
+  if v_lease is not null then
+    perform pg_notify('penstock.hand', v_notice);
+  elsif exists (select from penstock.waiting where queue = p_queue) then
     perform penstock.wake(p_queue);
   end if;
 end

@@ -1,5 +1,6 @@
+-- A worker arrives. Without a length its lease is as long as the longest that its queues ask for, else 30 seconds.
 create or replace function penstock.open_lease(
-  p_worker text, p_length interval default '30 seconds', p_queues text[] default '{}',
+  p_worker text, p_length interval default null, p_queues text[] default '{}',
   p_host text default null, p_pid int default null
 )
 returns bigint
@@ -9,7 +10,9 @@ declare
   v_now timestamptz := penstock.clock();
   v_lease bigint;
 begin
-  if p_length is null or p_length <= interval '0' then
+  p_length := coalesce(
+    p_length, (select max(lease_length) from penstock.queues where name = any(p_queues)), interval '30 seconds');
+  if p_length <= interval '0' then
     raise exception 'lease length must be positive, not %', p_length using errcode = 'PS001';
   end if;
   insert into penstock.leases (worker, host, pid, queues, length, started_at, expires_at)

@@ -16,6 +16,7 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set enable_sort = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_picked uuid[] := '{}';

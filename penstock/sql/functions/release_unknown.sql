@@ -1,6 +1,7 @@
--- Gives back what a lease holds besides the jobs its worker knows of: the answer to a claim was lost on the way.
--- Without it such jobs would run nowhere for as long as the worker lives. Returns their ids.
-create or replace function penstock.release_unknown(p_lease bigint, p_known uuid[])
+-- Gives back what a lease holds besides the jobs its worker knows of: the answer to a claim was lost on the way, or the
+-- notice of a job that was handed to it. Without it such jobs would run nowhere for as long as the worker lives. Those
+-- that started less than p_seconds ago are left: their notice may yet arrive. Returns the ids.
+create or replace function penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision default 0)
 returns setof uuid
 language plpgsql
 set enable_seqscan = off
@@ -11,7 +12,8 @@ declare
   -- must use jobs_running
   v_unknown uuid[] := array(
     select id from penstock.jobs
-     where state = 'running' and lease = p_lease and id <> all(p_known));
+     where state = 'running' and lease = p_lease and id <> all(p_known)
+       and started_at <= penstock.clock() - make_interval(secs => p_seconds));
 begin
   perform penstock.lock_flows(v_unknown);
   v_unknown := array(

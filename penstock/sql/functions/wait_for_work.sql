@@ -1,11 +1,26 @@
 -- An idle worker asks to be woken: it calls this on the connection that LISTENs to penstock.wake, claims
--- once more, then sleeps. A row promises "I have a free slot and will claim when told".
-create or replace function penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend int default pg_backend_pid())
-returns void
-language sql
+-- once more, then sleeps. A row promises "I have a free slot and will claim when told"; with p_direct also "I run what I
+-- am handed on penstock.hand".
+-- Returns in how many seconds to look again all the same: a queue with a rate has jobs that only time lets start.
+-- Infinity: there is a rate, and no job yet that waits for it. Null: no rate.
+create or replace function penstock.wait_for_work(
+  p_lease bigint, p_queues text[], p_backend int default pg_backend_pid(), p_direct boolean default false
+)
+returns double precision
+language plpgsql
+set enable_seqscan = off
 as $$
-  insert into penstock.waiting (queue, lease, backend)
-  select name, p_lease, p_backend
+begin
+  insert into penstock.waiting (queue, lease, backend, direct)
+  select name, p_lease, p_backend, p_direct
     from unnest(p_queues) as name
-      on conflict (queue, lease) do update set backend = excluded.backend
+      on conflict (queue, lease) do update set backend = excluded.backend, direct = excluded.direct;
+  return (
+    select min(case when not q.paused
+                         and exists (select from penstock.jobs as j where j.state = 'ready' and j.queue = q.name)
+                    then greatest(extract(epoch from q.rate_period) / 20, 0.02)
+                    else 'infinity' end)
+      from penstock.queues as q
+     where q.name = any(p_queues) and (q.rate is not null or q.rate_per_key is not null));
+end
 $$;

@@ -1,0 +1,11 @@
+-- A worker is known to be dead: its jobs go back at once, the attempt counted. Returns how many.
+create or replace function penstock.expire_lease(p_lease bigint)
+returns int
+language plpgsql
+set enable_seqscan = off
+as $$
+begin
+  update penstock.leases set expires_at = '-infinity' where id = p_lease;
+  return penstock.reclaim();
+end
+$$;

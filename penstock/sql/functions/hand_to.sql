@@ -1,0 +1,23 @@
+-- The lease of an idle worker that a new job of the queue may be handed to at once, or null: when nobody waits for that,
+-- when the queue is paused or has limits or turns, or when it has jobs that come first.
+create or replace function penstock.hand_to(p_queue text)
+returns bigint
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  if exists (select from penstock.queues where name = p_queue and (paused or limited or fair_by is not null))
+     or exists (select from penstock.jobs where state = 'ready' and queue = p_queue) then
+    return null;
+  end if;
+  return (
+    select w.lease
+      from penstock.waiting as w
+     where w.queue = p_queue and w.direct
+       and exists (select from pg_stat_get_activity(w.backend))
+       and exists (select from penstock.leases as l where l.id = w.lease)
+     order by random()
+     limit 1);
+end
+$$;

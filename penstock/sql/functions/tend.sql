@@ -1,0 +1,16 @@
+-- What the leading worker does every second: jobs whose time has come become ready, and those of lost workers go back.
+-- Returns whether the lease leads at all, and in how many seconds the next scheduled job is due.
+create or replace function penstock.tend(p_lease bigint)
+returns table (leads boolean, due_in double precision)
+language plpgsql
+as $$
+begin
+  leads := penstock.lead(p_lease);
+  if leads then
+    perform penstock.promote(10000);
+    perform penstock.reclaim();
+    due_in := extract(epoch from penstock.next_run_at() - penstock.clock());
+  end if;
+  return next;
+end
+$$;
