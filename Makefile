@@ -4,7 +4,7 @@ export PYTHON
 BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
 
-.PHONY: help demo test lint types test-15 test-matrix bench-engine clean
+.PHONY: help demo test lint types test-15 test-matrix chaos bench-engine bench-worker clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -16,6 +16,7 @@ demo: .venv/.ready  ## start a Postgres, run a few jobs and show them
 	@$(BIN)/python examples/demo.py
 
 test: lint types .venv/.ready  ## lint, types and tests, on the embedded Postgres and on 15
+	@scripts/setup-tests
 	$(BIN)/pytest -n 2
 	@$(MAKE) --no-print-directory test-15
 
@@ -35,8 +36,14 @@ lint: .venv/.ready
 types: .venv/.ready
 	$(BIN)/mypy
 
+chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the ledger must balance; some minutes
+	$(BIN)/python -m tests.chaos
+
 bench-engine: .venv/.ready  ## the engine beside bare SQL; some minutes
 	$(BIN)/python -m bench.engine
+
+bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphile-worker and bare SQL; a quarter of an hour
+	$(BIN)/python -m bench.worker
 
 clean:  ## remove what was built, and the test servers' data
 	rm -rf .venv .cache .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -2,7 +2,7 @@
 
 from penstock.app import Penstock
 from penstock.backoff import Backoff
-from penstock.context import Context
+from penstock.context import Context, JobContext, SyncContext
 from penstock.dedupe import dedupe_key
 from penstock.errors import (
     DuplicateKey,
@@ -30,6 +30,8 @@ from penstock.jobs import Page
 from penstock.outcome import Cancel, Fail, Snooze
 from penstock.queues import Queue
 from penstock.usage import Usage
+from penstock.worker import Worker
+from penstock.worker.tick import TickResult
 
 __all__ = [
     "Backoff",
@@ -46,6 +48,7 @@ __all__ = [
     "InvalidInput",
     "Job",
     "JobCancelled",
+    "JobContext",
     "JobFailed",
     "JobHandle",
     "JobState",
@@ -59,11 +62,14 @@ __all__ = [
     "Queue",
     "SchemaTooNew",
     "Snooze",
+    "SyncContext",
+    "TickResult",
     "UniqueKeyTaken",
     "UnknownJob",
     "UnknownKind",
     "UnsupportedConnection",
     "Usage",
+    "Worker",
     "batch",
     "dedupe_key",
 ]

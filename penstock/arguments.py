@@ -1,5 +1,6 @@
 """The arguments a handler takes, read from its signature: checked before anything is written and before each call."""
 
+import collections.abc
 import inspect
 import re
 import typing
@@ -9,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from penstock.context import Context
-from penstock.errors import InvalidArguments, InvalidInput
-from penstock.payload import encode_args, from_builtin
+from penstock.context import Context, JobContext, SyncContext
+from penstock.errors import InvalidArguments, InvalidInput, StaleArguments
+from penstock.payload import encode_args, from_builtin, loads
 
 _AT = re.compile(r"(.*) - at `(?:key in )?\$\.?(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
@@ -21,12 +22,15 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 class Arguments:
     """Knows the names and types of a handler's parameters, its Context aside."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, batch: bool = False) -> None:
         parameters = list(inspect.signature(function).parameters.values())
         hints = _type_hints(function)
         self.takes_context = bool(parameters) and _is_context(parameters[0], hints)
         if self.takes_context:
+            _refuse_other_context(function, parameters[0].name, hints)
             del parameters[0]
+        if batch:
+            hints = _of_one_job(function, parameters, self.takes_context, hints)
         open_ended = False
         fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
         for parameter in parameters:
@@ -42,6 +46,8 @@ class Arguments:
             else:
                 fields.append((parameter.name, hint, msgspec.field(default=msgspec.UNSET)))
         self.names = tuple(field[0] for field in fields)
+        self._by_position_only = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_ONLY)
+        self._open_ended = open_ended
         self._positional = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
         shape = msgspec.defstruct(
             function.__name__, fields, kw_only=True, forbid_unknown_fields=not open_ended, rename=None
@@ -63,6 +69,19 @@ class Arguments:
             return self._decoder.decode(encoded)
         except msgspec.ValidationError as error:
             raise self._explain(str(error)) from None
+
+    def bind(self, encoded: str) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments to call the handler with, by position and by name."""
+        try:
+            values = self.decode(encoded)
+        except InvalidArguments as error:
+            raise StaleArguments(error.field, error.problem) from None
+        named = {name: value for name in self.names if (value := getattr(values, name)) is not msgspec.UNSET}
+        if self._open_ended:
+            named = {**loads(encoded), **named}
+        if not self._by_position_only:
+            return [], named
+        return [named.pop(name) for name in self._by_position_only if name in named], named
 
     def _by_name(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         if len(args) > len(self._positional):
@@ -95,5 +114,32 @@ def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
 def _is_context(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> bool:
     hint = hints.get(parameter.name)
     if hint is None:
-        return parameter.annotation in (parameter.empty, "Context") and parameter.name == "ctx"
-    return isinstance(hint, type) and issubclass(hint, Context)
+        named_so = (parameter.empty, "Context", "SyncContext")
+        return parameter.annotation in named_so and parameter.name == "ctx"
+    return isinstance(hint, type) and issubclass(hint, JobContext)
+
+
+def _refuse_other_context(function: Callable[..., Any], name: str, hints: Mapping[str, Any]) -> None:
+    """An async handler gets a Context, a sync one a SyncContext: the annotation must not promise the other."""
+    fitting = Context if inspect.iscoroutinefunction(function) else SyncContext
+    hint = hints.get(name, fitting)
+    if hint is not JobContext and not issubclass(hint, fitting):
+        kind = "an async" if fitting is Context else "a sync"
+        raise InvalidInput(name, f"{kind} handler takes a {fitting.__name__}: {name}: {fitting.__name__}")
+
+
+def _of_one_job(
+    function: Callable[..., Any], parameters: Sequence[inspect.Parameter], takes_context: bool, hints: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The type hints of one job of a batch handler, whose single parameter is the list of what its jobs were given."""
+    if takes_context or len(parameters) != 1:
+        raise InvalidInput(
+            "batch", f"{function.__name__} must take one parameter, the list of its jobs' arguments, and no Context"
+        )
+    if parameters[0].kind is parameters[0].VAR_KEYWORD or parameters[0].default is not parameters[0].empty:
+        raise InvalidInput(parameters[0].name, "of a batch handler must be a list, without a default")
+    hint = hints.get(parameters[0].name, list)
+    if hint is not list and typing.get_origin(hint) not in (list, collections.abc.Sequence):
+        raise InvalidInput(parameters[0].name, f"of a batch handler must be a list, not {hint!r}")
+    [one] = typing.get_args(hint) or (Any,)
+    return {parameters[0].name: one}

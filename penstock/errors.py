@@ -21,6 +21,10 @@ class InvalidArguments(InvalidInput):
     """The arguments of a job do not fit its handler, or cannot be stored as JSON."""
 
 
+class StaleArguments(InvalidArguments):
+    """A job's arguments do not fit its handler any more: the handler has changed since, or plain SQL wrote them."""
+
+
 class PayloadTooLarge(InvalidInput):
     """The arguments are too large for a database row: bytes belong in an artifact."""
 

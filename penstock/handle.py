@@ -10,7 +10,7 @@ import msgspec
 from penstock.engine import PostgresEngine, calls, waiting
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
-from penstock.payload import can_read, from_builtin
+from penstock.payload import from_builtin, return_type
 
 R = TypeVar("R")
 
@@ -73,7 +73,7 @@ class JobHandle(Generic[R]):
             raise JobCancelled(f"{job.kind} {job.id} was cancelled: {job.last_error}")
         if job.state is JobState.FAILED:
             raise JobFailed(f"{job.kind} {job.id} failed after {job.attempt} attempts: {job.last_error}")
-        kind = _return_type(self._function)
+        kind = return_type(self._function)
         return typing.cast(R, msgspec.convert(job.output, kind, dec_hook=from_builtin, str_keys=True))
 
 
@@ -99,15 +99,3 @@ class JobHandles(Sequence[JobHandle[R]]):
             return JobHandles(self._engine, self._enqueued[index], self._function)
         enqueued = self._enqueued[index]
         return JobHandle(self._engine, enqueued.id, enqueued.created, self._function)
-
-
-def _return_type(function: Callable[..., Any] | None) -> Any:
-    """The type to read a result as: the handler's return annotation, if JSON can carry it."""
-    if function is None:
-        return Any
-    try:
-        hint = typing.get_type_hints(function).get("return", Any)
-        info = msgspec.inspect.type_info(hint)
-    except (NameError, TypeError):
-        return Any
-    return Any if isinstance(info, msgspec.inspect.CustomType) and not can_read(info.cls) else hint

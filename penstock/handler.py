@@ -17,6 +17,9 @@ from penstock.handle import JobHandle, JobHandles
 from penstock.job import NewJob, new_job_id
 from penstock.payload import loads
 
+Stamp = Callable[[], Mapping[str, str]]
+"""Gives what a job carries from where it is enqueued to where it runs, such as a trace."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -31,6 +34,8 @@ class Options:
     max_snoozes: int | None = None
     backoff: Backoff | None = None
     timeout: float | None = None
+    isolate: bool = False
+    batch: int | None = None
     unique: bool | str = False
     limit_key: str | None = None
     run_at: datetime | None = None
@@ -59,6 +64,8 @@ class Choices(TypedDict, total=False):
     max_snoozes: int | None
     backoff: Backoff | None
     timeout: float | None
+    isolate: bool
+    batch: int | None
     unique: bool | str
     limit_key: str | None
     run_at: datetime | None
@@ -73,16 +80,25 @@ class Handler(Generic[P, R]):
     """Call it to run the function here and now; `enqueue` or `aenqueue` it to have a worker run it."""
 
     def __init__(
-        self, engine: PostgresEngine, function: Callable[..., Any], kind: str, options: Options, max_payload: int
+        self,
+        engine: PostgresEngine,
+        function: Callable[..., Any],
+        kind: str,
+        options: Options,
+        max_payload: int,
+        stamps: Sequence[Stamp] = (),
     ) -> None:
+        if options.batch is not None and (not isinstance(options.batch, int) or options.batch < 1 or options.isolate):
+            raise InvalidInput("batch", f"must be how many jobs at most, and not isolated, not {options.batch!r}")
         self.kind = kind
         self.function = function
         self.options = options
-        self.arguments = Arguments(function)
+        self.arguments = Arguments(function, batch=options.batch is not None)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self._engine = engine
         self._max_payload = max_payload
+        self._stamps = stamps
         self._connection: object = None
         self._template: NewJob | None = None
 
@@ -108,13 +124,16 @@ class Handler(Generic[P, R]):
         timeout = changed.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
             raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
+        for name in ("isolate", "batch"):
+            if getattr(changed, name) != getattr(self.options, name):
+                raise InvalidInput(name, "is a choice of @app.job, not of a single call")
         handler._as_template()
         return handler
 
     def prepare(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """The job as a value, checked but not enqueued: for flows, batches and app.enqueue_many."""
         encoded = self.arguments.encode(args, kwargs, self._max_payload)
-        job = replace(self._as_template(), id=new_job_id(), args=encoded)
+        job = replace(self._stamped(), id=new_job_id(), args=encoded)
         return self._with_unique_key(job)
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
@@ -143,8 +162,13 @@ class Handler(Generic[P, R]):
         return self._work([encode((), kwargs, limit) for kwargs in calls])
 
     def _work(self, encoded: list[bytes]) -> Work:
-        bulk = Bulk.of(self._as_template(), encoded)
+        bulk = Bulk.of(self._stamped(), encoded)
         return bulk if self.options.unique is False else [self._with_unique_key(job) for job in bulk.jobs()]
+
+    def _stamped(self) -> NewJob:
+        template = self._as_template()
+        carried = {name: value for stamp in self._stamps for name, value in stamp().items()}
+        return replace(template, options={**(template.options or {}), "carried": carried}) if carried else template
 
     def _as_template(self) -> NewJob:
         if self._template is None:

@@ -25,3 +25,12 @@ class Fail:
 
 
 Outcome = Snooze | Cancel | Fail
+
+
+class EndWith(BaseException):
+    """Ends a handler with an outcome from deep inside it. Like a cancellation it is no Exception, so that a handler
+    which catches those lets it pass."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome

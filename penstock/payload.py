@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+import typing
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -23,8 +24,8 @@ _BLOB = re.compile(r"(data:[\w.+/-]*[;,]|[A-Za-z0-9+/_=\s-]*\Z)")
 _SCALARS = frozenset({int, bool, type(None)})
 
 
-def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
-    """The arguments as JSON, or an error that names the one at fault."""
+def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD, *, whole: str = "args") -> bytes:
+    """The arguments as JSON, or an error that names the one at fault; `whole` when all of them are."""
     if not _SCALARS.issuperset(map(type, args.values())):
         _refuse_unfit_args(args)
     try:
@@ -36,7 +37,7 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
         _refuse_unfit(loads(encoded), "args")
     if len(encoded) > limit:
         raise PayloadTooLarge(
-            "args",
+            whole,
             f"{len(encoded):,} bytes of JSON, over the limit of {limit:,}; "
             "put large data into an artifact and pass its path",
         )
@@ -45,7 +46,12 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD) -> bytes:
 
 def encode_output(output: object) -> bytes:
     """A handler's result as JSON."""
-    return encode_args({"output": output})[len(b'{"output":') : -1]
+    return encode_args({"output": output}, whole="output")[len(b'{"output":') : -1]
+
+
+def clean(text: str) -> str:
+    """Text that Postgres can store: no NUL, no lone surrogates."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def loads(encoded: bytes | str) -> Any:
@@ -126,6 +132,18 @@ def from_builtin(kind: type, value: Any) -> Any:
 def can_read(kind: object) -> bool:
     """Whether from_builtin knows the type."""
     return kind is object or hasattr(kind, "model_validate") or (isinstance(kind, type) and issubclass(kind, PurePath))
+
+
+def return_type(function: Callable[..., Any] | None) -> Any:
+    """The type to read a result as: the handler's return annotation, if JSON can carry it."""
+    if function is None:
+        return Any
+    try:
+        hint = typing.get_type_hints(function).get("return", Any)
+        info = msgspec.inspect.type_info(hint)
+    except (NameError, TypeError):
+        return Any
+    return Any if isinstance(info, msgspec.inspect.CustomType) and not can_read(info.cls) else hint
 
 
 _encoder = msgspec.json.Encoder(enc_hook=to_builtin)

@@ -7,6 +7,8 @@ import typer
 from penstock.cli.database import db, migrate, on_database
 from penstock.cli.jobs import jobs
 from penstock.cli.queues import queues
+from penstock.cli.schedules import schedules
+from penstock.cli.worker import tick, worker
 
 cli = typer.Typer(
     name="penstock",
@@ -15,10 +17,13 @@ cli = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+cli.command()(worker)
+cli.command()(tick)
 cli.command()(on_database(migrate, create=True))
 cli.add_typer(db, name="db")
 cli.add_typer(jobs, name="jobs")
 cli.add_typer(queues, name="queues")
+cli.add_typer(schedules, name="schedules")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,151 @@
+"""`penstock worker` and `penstock tick`: running jobs."""
+
+import asyncio
+import os
+import re
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from penstock.app import Penstock
+from penstock.cli.loading import load_app
+from penstock.cli.output import explained, out, print_json, print_table
+from penstock.engine import calls
+from penstock.errors import InvalidInput
+from penstock.logs import set_up
+from penstock.middleware import log_jobs
+from penstock.worker.serving import end_with_parent, leave, serve, tell
+from penstock.worker.supervisor import Supervisor
+from penstock.worker.worker import SLOTS
+
+
+class LogFormat(StrEnum):
+    AUTO = "auto"
+    TEXT = "text"
+    JSON = "json"
+
+
+class Level(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+App = Annotated[str, typer.Argument(metavar="APP", help="Where the application is: package.module:app.")]
+QueueSlots = Annotated[
+    str | None,
+    typer.Option(
+        "--queues", "-q",
+        help="Queues and how many jobs of each may run at once, e.g. default:50,exports:3. "
+        f"Without a number: {SLOTS}. Default: the queues of the application's handlers.",
+    ),
+]  # fmt: skip
+
+
+def worker(
+    app: App,
+    queues: QueueSlots = None,
+    processes: Annotated[
+        str, typer.Option("--processes", "-p", help="How many processes, or from how many to how many by load: 1:4.")
+    ] = "1",
+    grace: Annotated[
+        float, typer.Option(help="Seconds that running jobs may go on when the worker is stopped.")
+    ] = 30.0,
+    lease: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which a worker that is not heard of loses its jobs. Default: 30."),
+    ] = None,
+    log_level: Annotated[Level, typer.Option(help="What to log, from this on.")] = Level.INFO,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="text for people, json for machines; auto: text on a terminal.")
+    ] = LogFormat.AUTO,
+    jobs_logged: Annotated[
+        bool, typer.Option("--log-jobs/--no-log-jobs", help="A line for each job; leave it out beyond 1,000 jobs/s.")
+    ] = True,
+    supervised: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Run jobs until stopped.
+
+    SIGTERM or Ctrl-C stops claiming, lets running jobs finish for --grace seconds and gives the rest back at no cost of
+    an attempt; a second one ends at once.
+
+    Exit codes: 0 stopped, everything finished · 1 could not start · 2 wrong usage · 3 stopped, some jobs were given
+    back unfinished.
+    """
+    with explained(json=False):
+        least, most = _processes(processes)
+        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        loaded = load_app(app)
+        slots = _slots(queues, loaded)
+        loaded.url()  # what is wrong with the database is said here, once
+        if jobs_logged:
+            loaded.middleware(log_jobs)
+        if supervised is None and most > 1:
+            code = asyncio.run(_supervise(loaded, slots, least, most))
+        else:
+            code = asyncio.run(_work(loaded, slots, grace, lease, supervised))
+        loaded.close()
+    leave(code)
+
+
+async def _work(app: Penstock, slots: dict[str, int], grace: float, lease: float | None, supervised: int | None) -> int:
+    runner = app.worker(slots, grace=grace, lease=lease)
+    if supervised is not None:
+        end_with_parent(runner, supervised)
+        os.set_inheritable(supervised, False)
+        runner.on_lease = tell(supervised)
+    return await serve(runner)
+
+
+async def _supervise(app: Penstock, slots: dict[str, int], least: int, most: int) -> int:
+    # what is wrong with the database is said here, once, not again and again by processes that die of it
+    await app.engine.arun(calls.backlog(list(slots), 1))
+    command = [sys.executable, "-m", "penstock.cli", *sys.argv[1:]]
+    return await Supervisor(command, app.engine, queues=slots, least=least, most=most).run()
+
+
+def tick(
+    app: App,
+    limit: Annotated[int, typer.Option(help="At most so many jobs.")] = 100,
+    budget: Annotated[float, typer.Option(help="For about so many seconds.")] = 25.0,
+    queues: QueueSlots = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+) -> None:
+    """Run what is ready, then leave: for cron jobs and serverless functions, instead of a worker that stays."""
+    with explained(json):
+        loaded = load_app(app)
+        results = loaded.tick(limit, budget, _slots(queues, loaded))
+        loaded.close()
+    if json:
+        print_json({"results": results})
+        return
+    print_table(
+        ["job", "kind", "state", "attempt", "seconds", "error"],
+        [[each.id, each.kind, each.state, each.attempt, f"{each.seconds:.3f}", each.error] for each in results],
+        empty="nothing to do",
+    )
+    if results:
+        out.print(f"{len(results)} jobs")
+
+
+def _slots(given: str | None, app: Penstock) -> dict[str, int]:
+    """default:50,exports:3 as a mapping."""
+    if given is None:
+        return dict.fromkeys(app.queue_names, SLOTS)
+    slots = {}
+    for part in given.split(","):
+        match = re.fullmatch(r"\s*([^:,]+?)(?::(\d+))?\s*", part)
+        if match is None or (match[2] is not None and int(match[2]) < 1):
+            raise InvalidInput("queues", f"{part!r}: write it as default:50,exports:3")
+        slots[match[1]] = int(match[2] or SLOTS)
+    return slots
+
+
+def _processes(given: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)(?::(\d+))?", given)
+    if match is None or int(match[1]) < 1 or int(match[2] or match[1]) < int(match[1]):
+        raise InvalidInput("processes", f"{given!r}: write it as 2, or as 1:4 for from 1 to 4 by load")
+    return int(match[1]), int(match[2] or match[1])

@@ -1,0 +1,72 @@
+"""Log lines that say which job they belong to: for people on a terminal, as JSON lines otherwise."""
+
+import logging
+import sys
+import time
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+from penstock.job import ClaimedJob
+
+current_job: ContextVar[ClaimedJob | None] = ContextVar("penstock_job", default=None)
+"""The job whose handler is running here; every line logged meanwhile carries its id, kind and attempt."""
+
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "job_id", "job_kind", "job_attempt"}
+_COLOURS = {logging.WARNING: "\x1b[33m", logging.ERROR: "\x1b[31m", logging.CRITICAL: "\x1b[31;1m"}
+
+
+def mark_with_job(record: logging.LogRecord) -> bool:
+    """A logging filter: adds job_id, job_kind and job_attempt to a record made while a job runs."""
+    job = current_job.get()
+    if job is not None:
+        record.job_id = str(job.id)
+        record.job_kind = job.kind
+        record.job_attempt = job.attempt
+    return True
+
+
+class JSONLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if hasattr(record, "job_id"):
+            line |= {"job": record.job_id, "kind": record.job_kind, "attempt": record.job_attempt}  # type: ignore[attr-defined]
+        line |= {name: value for name, value in vars(record).items() if name not in _USUAL}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+class ForPeople(logging.Formatter):
+    def __init__(self, *, colour: bool) -> None:
+        super().__init__()
+        self._colour = colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = time.strftime("%H:%M:%S", time.localtime(record.created))
+        # the end of a UUIDv7 tells jobs apart; its beginning is the time
+        job = f"{record.job_kind} {record.job_id[-12:]} #{record.job_attempt}  " if hasattr(record, "job_id") else ""  # type: ignore[attr-defined]
+        level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
+        line = f"{at}  {job}{level}{record.getMessage()}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        if self._colour and record.levelno in _COLOURS:
+            return f"{_COLOURS[record.levelno]}{line}\x1b[0m"
+        return line
+
+
+def set_up(level: str = "info", *, json: bool | None = None, stream: TextIO | None = None) -> None:
+    """Logs to stderr: for people when it is a terminal, JSON lines otherwise or when asked."""
+    stream = stream or sys.stderr
+    for_people = stream.isatty() if json is None else not json
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(ForPeople(colour=stream.isatty()) if for_people else JSONLines())
+    handler.addFilter(mark_with_job)
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

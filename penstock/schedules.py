@@ -1,0 +1,214 @@
+"""Schedules: those of the code, made by @app.cron, and those of the database, which come and go while all runs."""
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from datetime import datetime
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
+from uuid import UUID
+
+from penstock.context import Context
+from penstock.cron import CatchUp, RecordedSchedule, Schedule, Source, next_tick
+from penstock.engine import PostgresEngine, calls
+from penstock.engine.call import Call
+from penstock.errors import InvalidInput
+from penstock.handle import JobHandle
+from penstock.handler import Choices, Handler, Options
+from penstock.job import NewJob
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+Listed = list[RecordedSchedule]
+
+
+class Schedules:
+    """`app.schedules`: every method has an async twin whose name begins with a."""
+
+    def __init__(self, engine: PostgresEngine, handlers: Mapping[str, Handler[..., Any]], max_payload: int) -> None:
+        self._engine = engine
+        self._handlers = handlers
+        self._max_payload = max_payload
+        self._code: dict[str, Schedule] = {}
+
+    @property
+    def code(self) -> tuple[Schedule, ...]:
+        """Those that @app.cron has made here. A worker records them in the database when it starts."""
+        return tuple(self._code.values())
+
+    def define(self, schedule: Schedule) -> None:
+        """Adds a schedule of the code; @app.cron is the usual way."""
+        if schedule.name in self._code:
+            raise InvalidInput("name", f"{schedule.name!r} is taken; give this schedule another: @app.cron(…, name=…)")
+        self._code[schedule.name] = schedule
+
+    def set(
+        self,
+        name: str,
+        cron: str,
+        kind: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        tz: str = "UTC",
+        catch_up: CatchUp = "one",
+        **options: Unpack[Choices],
+    ) -> None:
+        """Sets up a schedule in the database, or changes it: app.schedules.set("digest", "0 8 * * MON", "send_digest").
+
+        The kind may be one that another program handles; the arguments of one that is known here are checked.
+        """
+        self._run(_set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
+
+    async def aset(
+        self,
+        name: str,
+        cron: str,
+        kind: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        tz: str = "UTC",
+        catch_up: CatchUp = "one",
+        **options: Unpack[Choices],
+    ) -> None:
+        await self._arun(_set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
+
+    def list(self) -> Listed:
+        """Every schedule of the database, by name."""
+        return self._run(_list())
+
+    async def alist(self) -> Listed:
+        return await self._arun(_list())
+
+    def pause(self, name: str) -> None:
+        """Nothing of the schedule is fired until `resume`; what it has enqueued goes on."""
+        self._run(_pause(name, self._code))
+
+    async def apause(self, name: str) -> None:
+        await self._arun(_pause(name, self._code))
+
+    def resume(self, name: str) -> None:
+        """Goes on with the next tick from now; those of the pause are not caught up."""
+        self._run(_resume(name, self._code))
+
+    async def aresume(self, name: str) -> None:
+        await self._arun(_resume(name, self._code))
+
+    def run_now(self, name: str) -> JobHandle[Any]:
+        """Enqueues a job of the schedule at once, paused or not; its ticks come as they would."""
+        return JobHandle(self._engine, self._run(_run_now(name, self._code)))
+
+    async def arun_now(self, name: str) -> JobHandle[Any]:
+        return JobHandle(self._engine, await self._arun(_run_now(name, self._code)))
+
+    def remove(self, name: str) -> bool:
+        """Whether there was one. A schedule of the code comes back with the next worker that defines it."""
+        return self._engine.run(calls.remove_schedule(name))
+
+    async def aremove(self, name: str) -> bool:
+        return await self._engine.arun(calls.remove_schedule(name))
+
+    def _prepare(
+        self,
+        name: str,
+        cron: str,
+        kind: str,
+        args: Mapping[str, Any] | None,
+        tz: str,
+        catch_up: CatchUp,
+        options: Choices,
+    ) -> Schedule:
+        handler = self._handlers.get(kind) or Handler(self._engine, _anything, kind, Options(), self._max_payload)
+        job = handler.using(**options).prepare(**args or {})
+        return Schedule.of(job, cron=cron, tz=tz, catch_up=catch_up, name=name)
+
+    def _run(self, steps: "Steps[T]") -> T:
+        try:
+            call = next(steps)
+            while True:
+                call = steps.send(self._engine.run(call))
+        except StopIteration as end:
+            return cast(T, end.value)
+
+    async def _arun(self, steps: "Steps[T]") -> T:
+        try:
+            call = next(steps)
+            while True:
+                call = steps.send(await self._engine.arun(call))
+        except StopIteration as end:
+            return cast(T, end.value)
+
+
+Steps = Generator[Call[Any], Any, T]
+"""Calls one after the other, each committed by itself: yields each, is sent what it read, returns the result."""
+
+
+def _set(schedule: Schedule, source: Source) -> Steps[None]:
+    now, _ = yield calls.list_schedules([])
+    yield calls.set_schedule(schedule, source, next_tick(schedule.cron, schedule.tz, now))
+
+
+def _list() -> Steps[Listed]:
+    _, schedules = yield calls.list_schedules()
+    return cast(Listed, schedules)
+
+
+def _pause(name: str, code: Mapping[str, Schedule]) -> Steps[None]:
+    yield from _find(name, code)
+    yield calls.pause_schedule(name)
+
+
+def _resume(name: str, code: Mapping[str, Schedule]) -> Steps[None]:
+    schedule, now = yield from _find(name, code)
+    yield calls.resume_schedule(name, next_tick(schedule.cron, schedule.tz, now))
+
+
+def _run_now(name: str, code: Mapping[str, Schedule]) -> Steps[UUID]:
+    yield from _find(name, code)
+    return cast(UUID, (yield calls.run_schedule(name)))
+
+
+def _find(name: str, code: Mapping[str, Schedule]) -> Steps[tuple[Schedule, datetime]]:
+    """A schedule by its name, and the engine's time. One of the code that no worker has recorded yet is recorded."""
+    now, found = yield calls.list_schedules([name])
+    if found:
+        return found[0], now
+    if name not in code:
+        raise InvalidInput("name", f"there is no schedule {name!r}")
+    yield from _set(code[name], "code")
+    return code[name], now
+
+
+def _anything(**args: object) -> None:
+    """Stands for the handler of a kind that another program has."""
+
+
+class CronDecorator:
+    """What @app.cron(…) returns: schedules the handler below it, or the function that it makes one."""
+
+    def __init__(
+        self,
+        schedules: Schedules,
+        make_handler: Callable[[Callable[..., Any]], Handler[..., Any]],
+        options: Choices,
+        schedule: Callable[[NewJob], Schedule],
+        args: Mapping[str, Any],
+    ) -> None:
+        self._schedules = schedules
+        self._make_handler = make_handler
+        self._options = options
+        self._schedule = schedule
+        self._args = args
+
+    @overload
+    def __call__(self, handler: Handler[P, R], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Handler[P, R]: ...
+    def __call__(self, function: Callable[..., Any], /) -> Any:
+        handler = function if isinstance(function, Handler) else self._make_handler(function)
+        self._schedules.define(self._schedule(handler.using(**self._options).prepare(**self._args)))
+        return handler

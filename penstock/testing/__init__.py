@@ -1,0 +1,8 @@
+"""A test kit for programs that use Penstock. Its fixtures are in the module pytest_penstock."""
+
+from penstock.context import Earlier
+from penstock.testing.draining import adrain, drain
+from penstock.testing.fake_clock import FakeClock
+from penstock.testing.inline import InlineRun, arun_inline, run_inline
+
+__all__ = ["Earlier", "FakeClock", "InlineRun", "adrain", "arun_inline", "drain", "run_inline"]

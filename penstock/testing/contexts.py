@@ -1,0 +1,117 @@
+"""Contexts of a run without a queue: steps and outputs are kept in memory, only a transaction is real."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from penstock.context import Context, Earlier, Report, SyncContext
+from penstock.embedded import EmbeddedError
+from penstock.engine import PostgresEngine
+from penstock.engine.call import Call, first
+from penstock.errors import PenstockError
+from penstock.job import ClaimedJob, Lease, NewJob
+from penstock.payload import loads
+
+_NO_LEASE = Lease(0)
+_HELLO: Call[int] = Call("select 1", [], first)
+
+
+@dataclass(slots=True)
+class Notes:
+    """What a run finds, and what it leaves."""
+
+    outputs: list[Earlier]
+    steps: dict[str, Any]
+    progress: list[Report] = field(default_factory=list)
+
+
+class InlineContext(Context):
+    def __init__(self, job: ClaimedJob, engine: PostgresEngine, notes: Notes) -> None:
+        super().__init__(job, _NO_LEASE, engine, notes.progress.append)
+        self._notes = notes
+
+    @property
+    def enqueued(self) -> list[NewJob]:
+        return self._to_enqueue
+
+    async def outputs(self) -> list[Earlier]:
+        return list(self._notes.outputs)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        if self._connection is None:
+            try:
+                await self._engine.arun(_HELLO)
+            except (psycopg.OperationalError, EmbeddedError) as error:
+                raise _no_database(error) from error
+        async with super().transaction() as connection:
+            yield connection
+
+    async def complete(self, output: bytes | None) -> bool:
+        """Commits the handler's transaction; there is no job to complete with it."""
+        del output
+        async with self._held:
+            if self._connection is not None:
+                await self._connection.execute("commit")
+        return True
+
+    def _may_remember(self) -> bool:
+        return self._steps is None
+
+    async def _recall_steps(self) -> dict[str, Any]:
+        return dict(self._notes.steps)
+
+    async def _remember_step(self, name: str, encoded: bytes) -> bool:
+        self._notes.steps[name] = loads(encoded)
+        return True
+
+
+class InlineSyncContext(SyncContext):
+    def __init__(self, job: ClaimedJob, engine: PostgresEngine, notes: Notes) -> None:
+        super().__init__(job, _NO_LEASE, engine, notes.progress.append)
+        self._notes = notes
+
+    @property
+    def enqueued(self) -> list[NewJob]:
+        return self._to_enqueue
+
+    def outputs(self) -> list[Earlier]:
+        return list(self._notes.outputs)
+
+    @contextmanager
+    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        if self._connection is None:
+            try:
+                self._engine.run(_HELLO)
+            except (psycopg.OperationalError, EmbeddedError) as error:
+                raise _no_database(error) from error
+        with super().transaction() as connection:
+            yield connection
+
+    def complete(self, output: bytes | None) -> bool:
+        """Commits the handler's transaction; there is no job to complete with it."""
+        del output
+        with self._held:
+            if self._connection is not None:
+                self._connection.execute("commit")
+        return True
+
+    def _may_remember(self) -> bool:
+        return self._steps is None
+
+    def _recall_steps(self) -> dict[str, Any]:
+        return dict(self._notes.steps)
+
+    def _remember_step(self, name: str, encoded: bytes) -> bool:
+        self._notes.steps[name] = loads(encoded)
+        return True
+
+
+def _no_database(error: Exception) -> PenstockError:
+    return PenstockError(
+        f"ctx.transaction() needs the app's database, which cannot be reached: {error}; "
+        "in a test, penstock_database.use(app) gives it one"
+    )

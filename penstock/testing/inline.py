@@ -1,0 +1,184 @@
+"""Running a handler here and now, without a queue."""
+
+import asyncio
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from penstock.context import Earlier, JobContext, Report
+from penstock.errors import InvalidArguments, InvalidInput
+from penstock.handler import Handler
+from penstock.job import ClaimedJob, JobState, NewJob, new_job_id
+from penstock.outcome import Cancel, Fail, Outcome, Snooze
+from penstock.payload import encode_output, from_builtin, loads, return_type
+from penstock.testing.contexts import InlineContext, InlineSyncContext, Notes
+from penstock.testing.here import run_here
+from penstock.worker.calling import one_for_each
+from penstock.worker.endings import outcome_raised
+
+R = TypeVar("R")
+_OUTCOMES = (Snooze, Cancel, Fail)
+
+
+@dataclass(frozen=True, slots=True)
+class InlineRun(Generic[R]):
+    """What a handler did. With an `outcome` there is no output, and nothing that it enqueued counts."""
+
+    output: R | None
+    outcome: Outcome | None
+    progress: list[Report]
+    enqueued: list[NewJob]
+    steps: dict[str, Any]
+
+
+def run_inline(
+    handler: Handler[..., R],
+    /,
+    *args: object,
+    outputs: Iterable[object] = (),
+    steps: dict[str, Any] | None = None,
+    attempt: int = 1,
+    **kwargs: object,
+) -> InlineRun[R]:
+    """Runs the handler as a worker would: its arguments and its result are checked and pass through JSON.
+
+    `outputs` is what ctx.outputs() finds: results, or Earlier values. `steps` is what ctx.step remembers, by name; the
+    dict is written to, so that a run after a failed one can be given the same. What the handler raises is raised.
+    """
+    call = _Call(handler, args, kwargs, outputs, steps, attempt)
+    return run_here("arun_inline", call.arun) if call.is_async else call.run()
+
+
+async def arun_inline(
+    handler: Handler[..., R],
+    /,
+    *args: object,
+    outputs: Iterable[object] = (),
+    steps: dict[str, Any] | None = None,
+    attempt: int = 1,
+    **kwargs: object,
+) -> InlineRun[R]:
+    """The same where an event loop runs. A handler that is not async runs in a thread."""
+    call = _Call(handler, args, kwargs, outputs, steps, attempt)
+    return await call.arun() if call.is_async else await asyncio.to_thread(call.run)
+
+
+class _Call(Generic[R]):
+    """A call of a handler, its arguments checked, ready to be made."""
+
+    def __init__(
+        self,
+        handler: Handler[..., R],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        outputs: Iterable[object],
+        steps: dict[str, Any] | None,
+        attempt: int,
+    ) -> None:
+        _refuse_unclear(handler, {"outputs": outputs != (), "steps": steps is not None, "attempt": attempt != 1})
+        self.is_async = inspect.iscoroutinefunction(handler.function)
+        self._handler = handler
+        self._notes = Notes([_earlier(each) for each in outputs], {} if steps is None else steps)
+        self._batch = handler.options.batch is not None
+        jobs = _jobs_of_batch(handler, args, kwargs) if self._batch else [handler.prepare(*args, **kwargs)]
+        self._job = _claimed(jobs[0], attempt)
+        bound = [handler.arguments.bind(job.args.decode()) for job in jobs]
+        self._items = [_only(args, kwargs) for args, kwargs in bound] if self._batch else []
+        self._args, self._kwargs = ([self._items], {}) if self._batch else bound[0]
+
+    def run(self) -> InlineRun[R]:
+        ctx = InlineSyncContext(self._job, self._handler._engine, self._notes)
+        try:
+            result = self._handler.function(*self._with(ctx), **self._kwargs)
+            ended = self._ended(result, ctx.enqueued)
+            if ended.outcome is None:
+                ctx.complete(None)
+            return ended
+        except BaseException as error:
+            outcome = outcome_raised(error)
+            if outcome is None:
+                raise
+            return self._ended(outcome, [])
+        finally:
+            ctx.let_go()
+
+    async def arun(self) -> InlineRun[R]:
+        ctx = InlineContext(self._job, self._handler._engine, self._notes)
+        try:
+            result = await self._handler.function(*self._with(ctx), **self._kwargs)
+            ended = self._ended(result, ctx.enqueued)
+            if ended.outcome is None:
+                await ctx.complete(None)
+            return ended
+        except BaseException as error:
+            outcome = outcome_raised(error)
+            if outcome is None:
+                raise
+            return self._ended(outcome, [])
+        finally:
+            await ctx.let_go()
+
+    def _with(self, ctx: JobContext) -> list[Any]:
+        return [ctx, *self._args] if self._handler.arguments.takes_context else self._args
+
+    def _ended(self, result: Any, enqueued: list[NewJob]) -> InlineRun[R]:
+        progress, steps = self._notes.progress, self._notes.steps
+        if isinstance(result, _OUTCOMES):
+            return InlineRun(None, result, progress, [], steps)
+        output: Any
+        if self._batch:
+            output = [_of_one_job(each) for each in one_for_each(result, len(self._items))]
+        else:
+            kind = return_type(self._handler.function)
+            output = msgspec.convert(_through_json(result), kind, dec_hook=from_builtin, str_keys=True)
+        return InlineRun(output, None, progress, enqueued, steps)
+
+
+def _refuse_unclear(handler: Handler[..., Any], given: Mapping[str, bool]) -> None:
+    for name in handler.arguments.names:
+        if given.get(name):
+            raise InvalidInput(name, "is also an argument of the handler: give the handler its own by position")
+
+
+def _jobs_of_batch(handler: Handler[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[NewJob]:
+    """A job for each item of the list that a batch handler is called with."""
+    [name] = handler.arguments.names
+    items = _only(args, kwargs) if len(args) + len(kwargs) == 1 and set(kwargs) <= {name} else None
+    most = handler.options.batch or 1
+    if not isinstance(items, list | tuple) or not 1 <= len(items) <= most:
+        raise InvalidArguments(name, f"must be a list of 1 to {most} jobs' arguments")
+    return [handler.prepare(item) for item in items]
+
+
+def _only(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    [one] = [*args, *kwargs.values()]
+    return one
+
+
+def _of_one_job(result: Any) -> Any:
+    return result if isinstance(result, (Exception, *_OUTCOMES)) else _through_json(result)
+
+
+def _through_json(value: object) -> Any:
+    return loads(encode_output(value))
+
+
+def _earlier(output: object) -> Earlier:
+    if isinstance(output, Earlier):
+        return output
+    return Earlier(
+        id=new_job_id(), name=None, kind="earlier", phase=None, state=JobState.SUCCEEDED, args={},
+        output=_through_json(output),
+    )  # fmt: skip
+
+
+def _claimed(job: NewJob, attempt: int) -> ClaimedJob:
+    return ClaimedJob(
+        id=job.id, kind=job.kind, priority=job.priority, turn=0, attempt=attempt, max_attempts=job.max_attempts,
+        claims=attempt, snoozes=0, owner=job.owner, org=job.org, parent=job.parent, created_at=datetime.now(UTC),
+        args=job.args.decode(), options=encode_output(job.options).decode() if job.options else None,
+    )  # fmt: skip

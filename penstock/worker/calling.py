@@ -1,0 +1,298 @@
+"""Calling a handler the way it wants: on the event loop, in a thread, in a process, or for a whole batch."""
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from penstock.context import Context, JobContext, SyncContext
+from penstock.engine import PostgresEngine
+from penstock.errors import PenstockError
+from penstock.handler import Handler
+from penstock.middleware import CallNext, Middleware
+from penstock.outcome import Cancel, Snooze
+from penstock.payload import loads
+from penstock.worker.endings import (
+    Cancelled,
+    Ending,
+    Failed,
+    Settled,
+    Snoozed,
+    Succeeded,
+    ending_of,
+    failure,
+)
+from penstock.worker.isolation import Children
+from penstock.worker.run import Run
+
+Note = Callable[[Run, dict[str, Any]], None]
+"""Takes a run's report of progress."""
+
+
+class Call(Protocol):
+    """Runs the handler for one job to an ending; raises what the handler raised."""
+
+    timeout: float | None
+
+    async def __call__(self, run: Run, /) -> Ending: ...
+
+
+class Calls:
+    """A call for each kind, made once."""
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler[..., Any]],
+        middleware: Sequence[Middleware],
+        engine: PostgresEngine,
+        note: Note,
+        threads: int,
+    ) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock")
+        self._children = Children(engine, self._threads)
+        self.batches: dict[str, BatchCall] = {}
+        self.singles: dict[str, Call] = {}
+        for kind, handler in handlers.items():
+            if handler.options.batch is not None:
+                self.batches[kind] = BatchCall(handler, self._threads)
+            elif handler.options.isolate:
+                self.singles[kind] = ProcessCall(handler, engine, note, middleware, self._children)
+            elif inspect.iscoroutinefunction(handler.function):
+                self.singles[kind] = AsyncCall(handler, engine, note, middleware)
+            else:
+                self.singles[kind] = ThreadCall(handler, engine, note, middleware, self._threads)
+
+    def close(self) -> None:
+        """Ends idle processes; a thread that still runs a handler is left to itself."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._children.close()
+
+
+class AsyncCall:
+    def __init__(
+        self, handler: Handler[..., Any], engine: PostgresEngine, note: Note, middleware: Sequence[Middleware]
+    ) -> None:
+        self.timeout = handler.options.timeout
+        self._function = handler.function
+        self._bind = handler.arguments.bind
+        self._takes_context = handler.arguments.takes_context
+        self._engine = engine
+        self._note = note
+        self._middleware = middleware
+
+    async def __call__(self, run: Run, /) -> Ending:
+        args, kwargs = self._bind(run.job.args)
+        if not self._takes_context and not self._middleware:
+            return ending_of(await self._function(*args, **kwargs))
+        ctx = Context(run.job, run.lease, self._engine, lambda report: self._note(run, report))
+        run.context = ctx
+        if self._takes_context:
+            args = [ctx, *args]
+        try:
+            result = await _wrapped(self._middleware, ctx, lambda: self._function(*args, **kwargs))
+            ending = ending_of(result)
+            if ctx.completes_itself and isinstance(ending, Succeeded):
+                return _settled(await ctx.complete(ending.output))
+            return ending
+        finally:
+            await ctx.let_go()
+
+
+class ThreadCall:
+    def __init__(
+        self,
+        handler: Handler[..., Any],
+        engine: PostgresEngine,
+        note: Note,
+        middleware: Sequence[Middleware],
+        threads: ThreadPoolExecutor,
+    ) -> None:
+        self.timeout = handler.options.timeout
+        self._handler = handler
+        self._engine = engine
+        self._note = note
+        self._middleware = middleware
+        self._threads = threads
+
+    async def __call__(self, run: Run, /) -> Ending:
+        loop = asyncio.get_running_loop()
+        args, kwargs = self._handler.arguments.bind(run.job.args)
+        note = self._note
+        ctx = SyncContext(
+            run.job, run.lease, self._engine, lambda report: _ignore(loop.call_soon_threadsafe(note, run, report))
+        )
+        run.context = ctx
+        run.cooperative = True
+        if self._handler.arguments.takes_context:
+            args = [ctx, *args]
+
+        left_behind = False
+
+        async def in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            nonlocal left_behind
+            work = self._threads.submit(contextvars.copy_context().run, _attempt, function, *args, **kwargs)
+            try:
+                result, error = await asyncio.wrap_future(work)
+            except asyncio.CancelledError:
+                # nobody can end a thread: it is told, left to itself, and lets go of its transaction when it ends
+                left_behind = True
+                ctx.cancel()
+                work.add_done_callback(lambda _: ctx.let_go())
+                raise
+            if error is not None:
+                raise error
+            return result
+
+        try:
+            call = _wrapped(self._middleware, ctx, lambda: in_thread(self._handler.function, *args, **kwargs))
+            ending = ending_of(await call)
+            if ctx.completes_itself and isinstance(ending, Succeeded):
+                return _settled(await in_thread(ctx.complete, ending.output))
+            return ending
+        finally:
+            if not left_behind:
+                ctx.let_go()
+
+
+class ProcessCall:
+    def __init__(
+        self,
+        handler: Handler[..., Any],
+        engine: PostgresEngine,
+        note: Note,
+        middleware: Sequence[Middleware],
+        children: Children,
+    ) -> None:
+        self.timeout = handler.options.timeout
+        self._handler = handler
+        self._engine = engine
+        self._note = note
+        self._middleware = middleware
+        self._children = children
+
+    async def __call__(self, run: Run, /) -> Ending:
+        ctx = JobContext(run.job, run.lease, self._engine)
+        endings: list[Ending] = []
+        results: list[Any] = []
+
+        async def in_process() -> Any:
+            ending = await self._children.call(self._handler, run, lambda report: self._note(run, report))
+            endings.append(ending)
+            results.append(_seen_from_outside(ending))
+            return results[-1]
+
+        try:
+            result = await _wrapped(self._middleware, ctx, in_process)
+        except FailedInProcess:
+            return endings[-1]
+        # what it was is on its way already, or in the database; only something else is another ending
+        return endings[-1] if results and result is results[-1] else ending_of(result)
+
+
+class BatchCall:
+    """Runs many jobs of a kind with one call of their handler."""
+
+    def __init__(self, handler: Handler[..., Any], threads: ThreadPoolExecutor) -> None:
+        self.timeout = handler.options.timeout
+        self._handler = handler
+        self.size = handler.options.batch or 1
+        self._is_async = inspect.iscoroutinefunction(handler.function)
+        self._threads = threads
+
+    async def __call__(self, runs: Sequence[Run], /) -> list[Ending]:
+        endings: dict[int, Ending] = {}
+        items = []
+        called = []
+        for place, run in enumerate(runs):
+            try:
+                by_position, by_name = self._handler.arguments.bind(run.job.args)
+                [item] = by_position or by_name.values()
+            except PenstockError as error:
+                endings[place] = failure(error, final=True)
+            else:
+                items.append(item)
+                called.append(place)
+        if items:
+            for place, result in zip(called, await self._results(items), strict=True):
+                endings[place] = failure(result) if isinstance(result, Exception) else ending_of(result)
+        return [endings[place] for place in range(len(runs))]
+
+    async def _results(self, items: list[Any]) -> Sequence[Any]:
+        if self._is_async:
+            results = await self._handler.function(items)
+        else:
+            loop = asyncio.get_running_loop()
+            results = await loop.run_in_executor(
+                self._threads, contextvars.copy_context().run, self._handler.function, items
+            )
+        return one_for_each(results, len(items))
+
+
+def one_for_each(results: Any, jobs: int) -> Sequence[Any]:
+    """What a batch handler returned, as a result for each of its jobs."""
+    if results is None:
+        return [None] * jobs
+    if not isinstance(results, list | tuple) or len(results) != jobs:
+        raise TypeError(
+            f"a batch handler returns None or a list with a result for each of its {jobs} jobs, "
+            f"not {type(results).__name__} of {len(results) if hasattr(results, '__len__') else 'no length'}"
+        )
+    return results
+
+
+async def _wrapped(middleware: Sequence[Middleware], ctx: JobContext, innermost: CallNext) -> Any:
+    """The call with every middleware around it, the first outermost."""
+    call = innermost
+    for layer in reversed(middleware):
+        call = _Wrapped(layer, ctx, call)
+    return await call()
+
+
+class _Wrapped:
+    __slots__ = ("_call", "_ctx", "_layer")
+
+    def __init__(self, layer: Middleware, ctx: JobContext, call: CallNext) -> None:
+        self._layer = layer
+        self._ctx = ctx
+        self._call = call
+
+    def __call__(self) -> Any:
+        return self._layer(self._ctx, self._call)
+
+
+def _attempt(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, BaseException | None]:
+    """What the function returned, or raised: as a value, because a future changes some exceptions and hangs on one."""
+    try:
+        return function(*args, **kwargs), None
+    except BaseException as error:
+        return None, error
+
+
+class FailedInProcess(PenstockError):
+    """What a middleware sees of an exception that was raised in another process."""
+
+
+def _seen_from_outside(ending: Ending) -> Any:
+    """How a handler ended in another process, as its caller here would have seen it."""
+    match ending:
+        case Succeeded(output=output):
+            return None if output is None else loads(output)
+        case Snoozed(seconds=seconds):
+            return Snooze(seconds)
+        case Cancelled(reason=reason):
+            return Cancel(reason)
+        case Failed(error=error):
+            raise FailedInProcess(f"{error.get('type')}: {error['error']}")
+        case _:
+            return None
+
+
+def _settled(accepted: bool) -> Ending:
+    del accepted  # refused: another worker has the job by now, and what this one wrote was rolled back
+    return Settled()
+
+
+def _ignore(_: object) -> None:
+    return None

@@ -1,0 +1,183 @@
+"""Claims jobs for the queues that have room; looks again when woken, when something ended, and now and then."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from uuid import UUID
+
+import psycopg
+
+from penstock.engine import PostgresEngine, calls
+from penstock.errors import LeaseLost
+from penstock.worker.executor import Executor
+from penstock.worker.lane import Lane
+from penstock.worker.leases import Leases
+from penstock.worker.listener import Listener
+from penstock.worker.loop import Loop
+
+log = logging.getLogger("penstock.worker")
+
+FIRST_PAUSE = 0.02
+LAST_PAUSE = 120.0
+"""Seconds between looks of an idle worker that would be told of work: only in case a notice was lost."""
+
+LAST_PAUSE_WITHOUT_NOTICES = 1.0
+BUSY = 0.5
+"""Seconds without running dry after which a worker asks not to be woken: every enqueue would send it a notice."""
+
+_LAST_WORDS = 2.0
+_LOOK_FOR_UNKNOWN = (1.0, 4.0, 20.0)
+"""When to look for jobs whose claim had no answer: soon, and later, for the server may still be at it."""
+_ON_ITS_WAY = 0.9
+"""Seconds that the notice of a job may take which was handed to this worker."""
+
+
+class Claimer(Loop):
+    name = "claimer"
+
+    def __init__(
+        self,
+        engine: PostgresEngine,
+        leases: Leases,
+        listener: Listener,
+        executor: Executor,
+        lanes: Sequence[Lane],
+        *,
+        woken_for_nothing: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self._leases = leases
+        self._listener = listener
+        self._executor = executor
+        self._lanes = lanes
+        self._woken_for_nothing = woken_for_nothing
+        self._changed = asyncio.Event()
+        self._woken = False
+        self._wakes = 0
+        self._look_for_unknown: list[float] = []
+
+    def look(self) -> None:
+        """Something ended: there may be room."""
+        self._changed.set()
+
+    def wake(self) -> None:
+        """There is work."""
+        self._woken = True
+        self._wakes += 1
+        for lane in self._lanes:
+            lane.look_at = 0.0
+        self._changed.set()
+
+    def look_for_unknown(self) -> None:
+        """The lease may hold jobs that this worker was not told of."""
+        now = time.monotonic()
+        self._look_for_unknown = [now + pause for pause in _LOOK_FOR_UNKNOWN]
+        self._changed.set()
+
+    async def run(self) -> None:
+        while True:
+            self._changed.clear()
+            now = time.monotonic()
+            if self._look_for_unknown and self._look_for_unknown[0] <= now:
+                await self._release_unknown(_ON_ITS_WAY)
+                continue
+            await self._unregister_busy(now)
+            due = [lane for lane in self._lanes if lane.look_at <= now and lane.wanted()]
+            for lane in due:
+                await self._claim(lane)
+            if not due:
+                await self._wait(now)
+
+    async def _wait(self, now: float) -> None:
+        """Until something changes, or a look is due."""
+        alarms = [lane.look_at for lane in self._lanes if lane.wanted()] + self._look_for_unknown[:1]
+        alarms += [lane.busy_since + BUSY for lane in self._lanes if lane.registered and lane.busy_since]
+        seconds = min(alarms, default=now + 3600) - now
+        try:
+            async with asyncio.timeout(max(seconds, 0.001)):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    async def _claim(self, lane: Lane) -> None:
+        lease, wanted, wakes = self._leases.lease, lane.wanted(), self._wakes
+        woken, self._woken = self._woken, False
+        try:
+            jobs = await self._engine.arun(calls.claim(lease, lane.queue, wanted, lane.cursor))
+        except LeaseLost:
+            self._leases.check_at_once()
+            lane.look_at = time.monotonic() + FIRST_PAUSE
+            return
+        except (psycopg.Error, OSError):
+            self.look_for_unknown()
+            raise
+        if jobs:
+            lane.claimed(len(jobs), wanted)
+            self._executor.take(lane, lease, jobs)
+        elif woken:
+            self._woken_for_nothing()
+            lane.rate_pause = lane.rate_pause or 0.0  # perhaps because a rate was set: asks when it settles down
+        if len(jobs) == wanted:
+            lane.look_at = 0.0
+            lane.busy_since = lane.busy_since or time.monotonic()
+        elif lane.cursor.looked_everywhere or lane.rate_pause:  # where there is a rate, every look is complete
+            await self._settle_down(lane, bool(jobs))
+        else:
+            lane.look_at = time.monotonic() + lane.cursor.full_look_in()
+        if self._wakes != wakes:
+            # what it was woken for may have come after the claim had looked
+            lane.look_at = 0.0
+
+    async def _settle_down(self, lane: Lane, found: bool) -> None:
+        """The queue has nothing more. Asks to be woken, looks once more, then less and less often."""
+        lane.busy_since = None
+        if self._listener.listening and lane.registered is not self._listener.connected:
+            connected = self._listener.connected
+            again = await self._listener.register(lane.queue)
+            lane.registered = connected
+            lane.pause = FIRST_PAUSE
+            lane.rate_pause = again
+            lane.look_at = 0.0
+            return
+        if found and not self._listener.listening:
+            lane.pause = FIRST_PAUSE
+        longest = LAST_PAUSE if self._listener.listening else LAST_PAUSE_WITHOUT_NOTICES
+        if lane.rate_pause is not None and (found or lane.rate_pause < math.inf):
+            lane.rate_pause = await self._listener.register(lane.queue)
+        pause = min(lane.pause or FIRST_PAUSE, longest)
+        lane.pause = 2 * pause
+        lane.look_at = time.monotonic() + min(pause, lane.rate_pause or longest)
+
+    async def _unregister_busy(self, now: float) -> None:
+        for lane in self._lanes:
+            if lane.full and lane.busy_since is None:
+                lane.busy_since = now
+            if lane.registered and lane.full and self._woken:
+                # it was told of work that it has no slot for: another may have one
+                lane.registered = None
+                await self._listener.unregister(lane.queue)
+                await self._engine.arun(calls.wake(lane.queue, 1))
+            elif lane.registered and lane.busy_since and now - lane.busy_since >= BUSY:
+                lane.registered = None
+                await self._listener.unregister(lane.queue)
+
+    async def stop(self) -> None:
+        """A claim that was under way may have taken jobs all the same: others need not wait till this worker leaves."""
+        await super().stop()
+        with suppress(psycopg.Error, OSError):  # the database is away: they go back with the lease
+            async with asyncio.timeout(_LAST_WORDS):
+                await self._release_unknown()
+
+    async def _release_unknown(self, seconds: float = 0) -> None:
+        """The answer to a claim was lost on its way: what it took would run nowhere while this worker lives."""
+        lease = self._leases.lease
+        known: list[UUID] = [run.job.id for run in self._executor.runs.values() if run.lease == lease]
+        released = await self._engine.arun(calls.release_unknown(lease, known, seconds))
+        if self._look_for_unknown:
+            del self._look_for_unknown[0]
+        if released:
+            log.warning("%d jobs were claimed without this worker's knowledge, and given back", len(released))

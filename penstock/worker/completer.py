@@ -1,0 +1,171 @@
+"""Reports how runs ended: at once when idle, grouped when busy, again and again while the database is away."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, assert_never
+
+import psycopg
+
+from penstock.engine import PostgresEngine, calls
+from penstock.job import ClaimedJob, Lease
+from penstock.worker.endings import Cancelled, Ending, Failed, Released, Settled, Snoozed, Succeeded
+from penstock.worker.lane import Lane
+from penstock.worker.loop import Loop
+from penstock.worker.run import Run
+
+log = logging.getLogger("penstock.worker")
+
+MOST_AT_ONCE = 1000
+_UNSTORABLE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, ValueError, TypeError)
+"""What a value raises that Postgres, or the text on its way there, cannot hold."""
+
+Ended = tuple[Lane, Run, Ending]
+
+
+class Completer(Loop):
+    name = "completer"
+
+    def __init__(
+        self,
+        engine: PostgresEngine,
+        forget: Callable[[Lane, Run], None],
+        reported: Callable[[], None],
+        due_in: Callable[[float], None],
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self._forget = forget
+        self._reported = reported
+        self._due_in = due_in
+        self._ended: list[Ended] = []
+        self._reporting: list[Ended] = []
+        self._something = asyncio.Event()
+        self._nothing = asyncio.Event()
+        self._nothing.set()
+
+    def add(self, lane: Lane, run: Run, ending: Ending) -> None:
+        if not self._ended:
+            self._something.set()
+            self._nothing.clear()
+        self._ended.append((lane, run, ending))
+
+    async def drained(self) -> None:
+        """Waits until everything added so far is reported."""
+        await self._nothing.wait()
+
+    async def run(self) -> None:
+        while True:
+            if not self._reporting:
+                await self._something.wait()
+                self._reporting = self._ended[:MOST_AT_ONCE]
+                del self._ended[:MOST_AT_ONCE]
+                if not self._ended:
+                    self._something.clear()
+            # kept until it is done: after a lost connection the same is reported again
+            try:
+                await self._report(self._reporting)
+            except _UNSTORABLE:
+                await self._report_one_by_one(self._reporting)
+            for lane, run, _ in self._reporting:
+                self._forget(lane, run)
+            self._reporting = []
+            self._reported()
+            if not self._ended:
+                self._nothing.set()
+
+    async def _report(self, ended: Sequence[Ended]) -> None:
+        by_lease: dict[Lease, list[tuple[Run, Ending]]] = defaultdict(list)
+        for _, run, ending in ended:
+            if not run.reported:
+                by_lease[run.lease].append((run, ending))
+        for lease, runs in by_lease.items():
+            for run, _ in runs:
+                if run.written is not None:
+                    await run.written.wait()
+            await self._write_progress(lease, [run for run, _ in runs if run.unwritten])
+            await self._report_on(lease, runs)
+
+    async def _report_one_by_one(self, ended: Sequence[Ended]) -> None:
+        """Something in there cannot be stored: that job fails, and the others do not with it."""
+        for lane, run, ending in ended:
+            try:
+                await self._report([(lane, run, ending)])
+            except _UNSTORABLE as error:
+                told = f"how it ended cannot be stored: {' '.join(str(error).split())}"
+                run.unwritten = None
+                await self._report([(lane, run, Failed({"error": told, "type": type(error).__name__, "final": True}))])
+
+    async def _report_on(self, lease: Lease, runs: Sequence[tuple[Run, Ending]]) -> None:
+        succeeded: list[tuple[Run, Succeeded]] = []
+        failed: list[tuple[Run, Failed]] = []
+        snoozed: list[tuple[Run, Snoozed]] = []
+        cancelled: dict[str, list[Run]] = defaultdict(list)
+        released: list[Run] = []
+        for run, ending in runs:
+            match ending:
+                case Succeeded():
+                    succeeded.append((run, ending))
+                case Failed():
+                    failed.append((run, ending))
+                case Snoozed():
+                    snoozed.append((run, ending))
+                case Cancelled(reason=reason):
+                    cancelled[reason].append(run)
+                case Released():
+                    released.append(run)
+                case Settled():
+                    run.reported = True
+                case _:
+                    assert_never(ending)
+        if succeeded:
+            outputs = [ending.output for _, ending in succeeded]
+            refused = await self._engine.arun(calls.complete(lease, _jobs(succeeded), outputs))
+            self._warn(refused, succeeded)
+        if failed:
+            fates = await self._engine.arun(calls.fail(lease, _jobs(failed), [ending.error for _, ending in failed]))
+            self._set_alarm(fates)
+            _done(failed)
+        if snoozed:
+            fates = await self._engine.arun(
+                calls.snooze(lease, _jobs(snoozed), [ending.seconds for _, ending in snoozed])
+            )
+            self._set_alarm(fates)
+            _done(snoozed)
+        for reason, those in cancelled.items():
+            await self._engine.arun(calls.stop_cancelled(lease, [run.job for run in those], reason))
+            for run in those:
+                run.reported = True
+        if released:
+            await self._engine.arun(calls.release(lease, [run.job for run in released]))
+            for run in released:
+                run.reported = True
+
+    async def _write_progress(self, lease: Lease, runs: list[Run]) -> None:
+        """The last report of a run must not be missing from its record."""
+        if runs:
+            reports = [run.unwritten or {} for run in runs]
+            await self._engine.arun(calls.report_progress(lease, [run.job for run in runs], reports))
+            for run in runs:
+                run.unwritten = None
+
+    def _warn(self, refused: Sequence[Any], succeeded: Sequence[tuple[Run, Any]]) -> None:
+        if refused:
+            ids = ", ".join(str(id) for id in refused[:5])
+            log.warning("%d outcomes were refused, the jobs are no longer this worker's: %s", len(refused), ids)
+        _done(succeeded)
+
+    def _set_alarm(self, fates: dict[Any, tuple[Any, Any]]) -> None:
+        """A retry may be due before anybody looks."""
+        if any(run_at is not None for _, run_at in fates.values()):
+            self._due_in(0.0)
+
+
+def _jobs(runs: Sequence[tuple[Run, Any]]) -> list[ClaimedJob]:
+    return [run.job for run, _ in runs]
+
+
+def _done(runs: Sequence[tuple[Run, Any]]) -> None:
+    for run, _ in runs:
+        run.reported = True

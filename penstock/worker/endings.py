@@ -1,0 +1,113 @@
+"""How a run ended, as a value for the completer."""
+
+import asyncio
+import traceback
+from typing import Any
+
+import msgspec
+
+from penstock.errors import InvalidInput
+from penstock.outcome import Cancel, EndWith, Fail, Outcome, Snooze
+from penstock.payload import clean, encode_output
+from penstock.worker.run import Run, Stop
+
+_LONGEST_TRACEBACK = 16_000
+
+
+class Succeeded(msgspec.Struct, frozen=True, gc=False):
+    output: bytes | None = None
+
+
+class Failed(msgspec.Struct, frozen=True):
+    error: dict[str, Any]
+
+
+class Snoozed(msgspec.Struct, frozen=True, gc=False):
+    seconds: float
+
+
+class Cancelled(msgspec.Struct, frozen=True, gc=False):
+    reason: str
+
+
+class Released(msgspec.Struct, frozen=True, gc=False):
+    """Unfinished, to be run again at no cost of an attempt."""
+
+
+class Settled(msgspec.Struct, frozen=True, gc=False):
+    """Nothing to report: the handler's own transaction completed the job, or it is no longer this worker's."""
+
+
+Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Settled
+
+NOTHING = Succeeded()
+
+
+def ending_of(result: object) -> Ending:
+    """What a handler's return value means."""
+    if result is None:
+        return NOTHING
+    match result:
+        case Snooze(seconds):
+            return Snoozed(max(0.0, float(seconds)))
+        case Cancel(reason):
+            return Cancelled(clean(str(reason)))
+        case Fail(reason):
+            return Failed({"error": clean(str(reason)), "type": "Fail", "final": True})
+    try:
+        return Succeeded(encode_output(result))
+    except InvalidInput as error:
+        return Failed({"error": f"its result cannot be stored: {error}", "type": type(error).__name__, "final": True})
+
+
+def ending_of_raised(error: BaseException) -> Ending:
+    """What it means that a handler raised this: an outcome or a failure."""
+    outcome = outcome_raised(error)
+    if outcome is None:
+        return failure(error)
+    try:
+        return ending_of(outcome)
+    except (TypeError, ValueError) as senseless:
+        return failure(senseless)
+
+
+def outcome_raised(error: BaseException) -> Outcome | None:
+    """The outcome that a handler ended itself with, also from a task group of its own; None for any other exception."""
+    ends, others = error.split(EndWith) if isinstance(error, BaseExceptionGroup) else (error, None)
+    while isinstance(ends, BaseExceptionGroup):
+        ends = ends.exceptions[0]
+    return ends.outcome if isinstance(ends, EndWith) and others is None else None
+
+
+def failure(error: BaseException, *, final: bool = False) -> Failed:
+    """An attempt's error as it is kept with the job."""
+    text = clean("".join(traceback.format_exception(error)))
+    if len(text) > _LONGEST_TRACEBACK:
+        half = _LONGEST_TRACEBACK // 2
+        text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
+    kept: dict[str, Any] = {"error": clean(_told(error)) or type(error).__name__, "type": type(error).__name__}
+    kept["traceback"] = text
+    if final:
+        kept["final"] = True
+    return Failed(kept)
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""  # its own text raises
+
+
+def ending_of_stopped(run: Run, error: asyncio.CancelledError) -> Ending:
+    """What the end of a handler means that was told to stop."""
+    match run.stop:
+        case Stop.CANCELLED:
+            return Cancelled("cancelled")
+        case Stop.SHUTDOWN:
+            return Released()
+        case Stop.LOST:
+            return Settled()
+        case None:
+            # nobody told it to: something inside the handler was cancelled
+            return failure(error)

@@ -1,0 +1,200 @@
+"""Runs claimed jobs in the slots of their queue, and hands each ending to the completer."""
+
+import asyncio
+import contextvars
+import time
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import msgspec
+
+from penstock.errors import StaleArguments, UnknownKind
+from penstock.job import ClaimedJob, Lease
+from penstock.logs import current_job
+from penstock.worker.calling import BatchCall, Calls
+from penstock.worker.endings import Ending, Failed, Released, Settled, ending_of_raised, ending_of_stopped, failure
+from penstock.worker.lane import Lane
+from penstock.worker.run import Run, Stop
+
+
+class Executor:
+    """Not a loop: it acts when jobs come and when they end."""
+
+    def __init__(self, calls: Calls, end: Callable[[Lane, Run, Ending], None]) -> None:
+        self._calls = calls
+        self._end = end
+        self.runs: dict[int, Run] = {}
+        """Every job in hand: waiting for a slot, running, or ended and not yet reported. By the id's number, because
+        the hash of a UUID itself is Python: half a microsecond a job."""
+        self.stopping = False
+        self._lanes: set[Lane] = set()
+        # a task started where another ends would inherit what that one's handler has set
+        self._context = contextvars.copy_context()
+
+    def take(self, lane: Lane, lease: Lease, jobs: Sequence[ClaimedJob]) -> None:
+        """Takes jobs that were claimed and starts as many as there are slots."""
+        self._lanes.add(lane)
+        now = time.monotonic()
+        for job in jobs:
+            number = job.id.int
+            if number in self.runs and self._has(number, lease, job):
+                continue
+            run = self.runs[number] = Run(job, lease, now)
+            lane.waiting.append(run)
+            lane.in_hand += 1
+        self._fill(lane)
+
+    def refuse(self, lane: Lane, lease: Lease, job: ClaimedJob) -> None:
+        """Gives a job back at once."""
+        run = self.runs[job.id.int] = Run(job, lease, time.monotonic())
+        lane.in_hand += 1
+        self._end(lane, run, Released())
+
+    def _has(self, number: int, lease: Lease, job: ClaimedJob) -> bool:
+        """Whether this very claim is in hand: Postgres crashed and forgot it, and now it was made again."""
+        run = self.runs[number]
+        return run.lease == lease and run.job.claims == job.claims
+
+    def _fill(self, lane: Lane) -> None:
+        create_task = asyncio.get_running_loop().create_task
+        while lane.running < lane.slots and lane.waiting:
+            run = lane.waiting.popleft()
+            lane.started(run)
+            batch = self._calls.batches.get(run.job.kind)
+            if batch is None:
+                run.task = create_task(self._perform(lane, run), context=self._context.copy())
+            else:
+                runs = [run, *_take_alike(lane, run, batch.size - 1)]
+                task = create_task(self._perform_batch(lane, batch, runs), context=self._context.copy())
+                for each in runs:
+                    each.task = task
+
+    async def _perform(self, lane: Lane, run: Run) -> None:
+        """Runs one job to its ending."""
+        started = time.perf_counter()
+        run.begun = True
+        job = run.job
+        current_job.set(job)
+        limit = None
+        try:
+            if run.stop is not None:
+                raise asyncio.CancelledError
+            call = self._calls.singles.get(job.kind)
+            if call is None:
+                raise UnknownKind(job.kind, self._calls.singles)
+            seconds = call.timeout if job.options is None else _timeout(job.options) or call.timeout
+            if seconds is None:
+                ending = await call(run)
+            else:
+                async with asyncio.timeout(seconds) as limit:
+                    ending = await call(run)
+        except asyncio.CancelledError as error:
+            ending = ending_of_stopped(run, error)
+        except StaleArguments as error:
+            ending = failure(error, final=True)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            # whatever it is, the slot must not be lost with it
+            ending = _timed_out(seconds) if limit is not None and limit.expired() else ending_of_raised(error)
+        lane.ended(time.perf_counter() - started)
+        self._end(lane, run, ending)
+        if lane.waiting and not self.stopping:
+            self._fill(lane)
+
+    async def _perform_batch(self, lane: Lane, call: BatchCall, runs: list[Run]) -> None:
+        started = time.perf_counter()
+        endings: Sequence[Ending]
+        stopped = [run for run in runs if run.stop is not None]
+        running = [run for run in runs if run.stop is None]
+        for run in running:
+            run.begun = True
+            # the others must not be stopped with it
+            run.cooperative = len(running) > 1
+        try:
+            async with asyncio.timeout(call.timeout) as limit:
+                endings = await call(running) if running else []
+        except asyncio.CancelledError as error:
+            endings = [ending_of_stopped(run, error) for run in running]
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            ending = _timed_out(call.timeout) if limit.expired() else ending_of_raised(error)
+            endings = [ending] * len(running)
+        lane.ended(time.perf_counter() - started)
+        for run, ending in zip(running, endings, strict=True):
+            self._end(lane, run, ending)
+        for run in stopped:
+            self._end(lane, run, ending_of_stopped(run, asyncio.CancelledError()))
+        if lane.waiting and not self.stopping:
+            self._fill(lane)
+
+    def forget(self, lane: Lane, run: Run) -> None:
+        """Its ending was reported."""
+        lane.in_hand -= 1
+        if self.runs.get(run.job.id.int) is run:
+            del self.runs[run.job.id.int]
+
+    def cancel(self, id: UUID) -> None:
+        """Somebody wants the job stopped."""
+        run = self.runs.get(id.int)
+        if run is not None:
+            run.stop_for(Stop.CANCELLED)
+            if run.task is None:
+                self._end_waiting(run)
+
+    def _end_waiting(self, run: Run) -> None:
+        for lane in self._lanes:
+            if run in lane.waiting:
+                lane.waiting.remove(run)
+                self._end(lane, run, ending_of_stopped(run, asyncio.CancelledError()))
+
+    def drop_waiting(self, lanes: Sequence[Lane], stop: Stop) -> None:
+        """Ends what has not started yet: given back, or lost with its lease."""
+        for lane in lanes:
+            while lane.waiting:
+                run = lane.waiting.popleft()
+                self._end(lane, run, Settled() if stop is Stop.LOST else Released())
+
+    def stop_all(self, stop: Stop, lease: Lease | None = None) -> None:
+        """Tells handlers to stop: all of them, or those of one lease."""
+        for run in self.runs.values():
+            if lease is None or run.lease == lease:
+                run.stop_for(stop)
+
+    async def finish(self, seconds: float | None) -> bool:
+        """Waits for running handlers; whether all of them ended in time."""
+        tasks = {run.task for run in self.runs.values() if run.task is not None and not run.task.done()}
+        if not tasks:
+            return True
+        _, running = await asyncio.wait(tasks, timeout=seconds)
+        return not running
+
+
+def _take_alike(lane: Lane, first: Run, most: int) -> list[Run]:
+    """Takes further waiting jobs of the same kind."""
+    alike: list[Run] = []
+    others: list[Run] = []
+    while lane.waiting and len(alike) < most:
+        run = lane.waiting.popleft()
+        (alike if run.job.kind == first.job.kind else others).append(run)
+    lane.waiting.extendleft(reversed(others))
+    return alike
+
+
+def _timed_out(seconds: float | None) -> Failed:
+    return Failed({"error": f"timed out after {seconds:g} s", "type": "Timeout"})
+
+
+class _Options(msgspec.Struct):
+    timeout: float | None = None
+
+
+_decode_options = msgspec.json.Decoder(_Options).decode
+
+
+def _timeout(options: str) -> float | None:
+    try:
+        return _decode_options(options).timeout
+    except msgspec.MsgspecError:
+        return None  # written by hand, in SQL

@@ -1,0 +1,148 @@
+"""The inside of a handler's process: takes orders from the worker over a pipe, one at a time."""
+
+import asyncio
+import contextlib
+import contextvars
+import ctypes
+import importlib
+import inspect
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Any
+
+from penstock.arguments import Arguments
+from penstock.context import Context, SyncContext
+from penstock.engine import PostgresEngine
+from penstock.errors import StaleArguments
+from penstock.job import ClaimedJob, Lease
+from penstock.logs import current_job
+from penstock.outcome import Cancel, EndWith
+from penstock.worker.endings import Ending, Settled, Succeeded, ending_of, ending_of_raised, failure
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which function to call, and for which job."""
+
+    module: str
+    qualname: str
+    job: ClaimedJob
+    lease: Lease
+    url: str
+    schema: str
+
+
+def serve(connection: Connection, worker: int) -> None:
+    """Runs orders until the worker hangs up, whose process id this is."""
+    _end_with(worker)
+    # Ctrl-C reaches the whole terminal; what to do about it is the worker's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            order: Order = connection.recv()
+        except (EOFError, OSError):
+            return
+        # a context of its own: what one job's handler sets must not be there for the next
+        run = contextvars.copy_context().run
+        ending = run(_run, order, lambda report: connection.send(("progress", report)))
+        with contextlib.suppress(OSError):
+            connection.send(("ended", ending))
+
+
+def _run(order: Order, note: Callable[[dict[str, Any]], None]) -> Ending:
+    current_job.set(order.job)
+    try:
+        function = _find(order.module, order.qualname)
+        arguments = Arguments(function)
+        args, kwargs = arguments.bind(order.job.args)
+        engine = _engine(order.url, order.schema)
+        if inspect.iscoroutinefunction(function):
+            return asyncio.run(_run_async(order, function, engine, arguments.takes_context, args, kwargs, note))
+        return _run_sync(order, function, engine, arguments.takes_context, args, kwargs, note)
+    except StaleArguments as error:
+        return failure(error, final=True)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return ending_of_raised(error)
+
+
+def _run_sync(
+    order: Order, function: Callable[..., Any], engine: PostgresEngine, takes_context: bool,
+    args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
+) -> Ending:  # fmt: skip
+    ctx = SyncContext(order.job, order.lease, engine, note)
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        # once: the clean-up itself must not be interrupted
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        ctx.cancel()
+        raise EndWith(Cancel("cancelled"))
+
+    try:
+        signal.signal(signal.SIGTERM, interrupt)
+        ending = ending_of(function(*([ctx] if takes_context else []), *args, **kwargs))
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if ctx.completes_itself and isinstance(ending, Succeeded):
+            ctx.complete(ending.output)
+            return Settled()
+        return ending
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        ctx.let_go()
+
+
+async def _run_async(
+    order: Order, function: Callable[..., Any], engine: PostgresEngine, takes_context: bool,
+    args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
+) -> Ending:  # fmt: skip
+    ctx = Context(order.job, order.lease, engine, note)
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+
+    def interrupt() -> None:
+        ctx.cancel()
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, interrupt)
+    try:
+        ending = ending_of(await function(*([ctx] if takes_context else []), *args, **kwargs))
+        if ctx.completes_itself and isinstance(ending, Succeeded):
+            await ctx.complete(ending.output)
+            return Settled()
+        return ending
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        await ctx.let_go()
+        await engine.pools.aclose()
+
+
+def _find(module: str, qualname: str) -> Callable[..., Any]:
+    """The handler's function, by its name: the module is imported here as it was in the worker."""
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    for name in qualname.split("."):
+        found = getattr(found, name)
+    function: Callable[..., Any] = getattr(found, "function", found)
+    return function
+
+
+@cache
+def _engine(url: str, schema: str) -> PostgresEngine:
+    return PostgresEngine(lambda: url, schema=schema, pool_size=2)
+
+
+def _end_with(worker: int) -> None:
+    """A worker that is killed takes its handlers' processes with it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != worker:
+        os._exit(1)

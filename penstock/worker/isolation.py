@@ -1,0 +1,102 @@
+"""Handlers in processes of their own: what they do cannot hurt the worker, and they can be ended at any moment."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from penstock.engine import PostgresEngine
+from penstock.handler import Handler
+from penstock.worker.endings import Ending, Failed
+from penstock.worker.isolated import Order, serve
+from penstock.worker.run import Run
+
+CLEANUP = 0.7
+"""Seconds a handler has to clean up when its job is cancelled or its time is over."""
+
+
+class Child:
+    """A process that runs one job at a time."""
+
+    def __init__(self) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self.connection, theirs = spawn.Pipe()
+        self.process: SpawnProcess = spawn.Process(
+            target=serve, args=(theirs, os.getpid()), daemon=True, name="penstock handler"
+        )
+        self.process.start()
+        theirs.close()
+
+    def work(self, order: Order, report: Callable[[dict[str, Any]], None]) -> Ending:
+        """Blocks until the job has ended, in a thread of the worker's."""
+        try:
+            self.connection.send(order)
+            while True:
+                match self.connection.recv():
+                    case "progress", dict() as progress:
+                        report(progress)
+                    case "ended", ending:
+                        return ending  # type: ignore[no-any-return]
+        except (EOFError, OSError):
+            self.process.join()
+            return Failed({"error": f"its process died: {_cause(self.process.exitcode)}", "type": "ProcessDied"})
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Children:
+    """Idle processes, kept for the next job."""
+
+    def __init__(self, engine: PostgresEngine, threads: ThreadPoolExecutor) -> None:
+        self._engine = engine
+        self._threads = threads
+        self._idle: list[Child] = []
+
+    async def call(self, handler: Handler[..., Any], run: Run, report: Callable[[dict[str, Any]], None]) -> Ending:
+        loop = asyncio.get_running_loop()
+        # started here and not in a thread: the child ends with the thread that started it
+        child = self._idle.pop() if self._idle else Child()
+        order = Order(
+            handler.function.__module__, handler.function.__qualname__, run.job, run.lease,
+            self._engine.pools.url(), self._engine.schema,
+        )  # fmt: skip
+        work = loop.run_in_executor(
+            self._threads, child.work, order, lambda progress: _ignore(loop.call_soon_threadsafe(report, progress))
+        )
+        try:
+            ending = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # interrupts the handler, gives it a moment to clean up, then ends it
+            child.process.terminate()
+            try:
+                await asyncio.wait([work], timeout=CLEANUP)
+            finally:
+                child.process.kill()
+            await asyncio.wait([work])
+            await loop.run_in_executor(self._threads, child.process.join)
+            child.close()
+            raise
+        if child.process.is_alive():
+            self._idle.append(child)
+        return ending
+
+    def close(self) -> None:
+        for child in self._idle:
+            child.close()
+            child.process.kill()
+        self._idle.clear()
+
+
+def _ignore(_: object) -> None:
+    return None
+
+
+def _cause(exitcode: int | None) -> str:
+    if exitcode is not None and exitcode < 0:
+        return f"killed by {signal.Signals(-exitcode).name}"
+    return f"exit code {exitcode}"

@@ -1,0 +1,113 @@
+"""Keeps the worker's lease: one small statement now and then keeps all its jobs, and tells which of them to stop."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from penstock.engine import PostgresEngine, calls
+from penstock.job import Lease
+from penstock.worker.listener import Listener
+from penstock.worker.loop import Loop
+
+log = logging.getLogger("penstock.worker")
+
+_BUSY_SHARE = 1 / 3
+_IDLE_SHARE = 0.8
+"""An idle worker has nothing to lose: if its lease runs out it opens another. Fifty at 30 s ask twice a second."""
+
+_WITHOUT_NOTICES = 0.5
+"""Seconds between looks for cancelled jobs where no notice tells of them."""
+
+
+class Leases(Loop):
+    name = "lease"
+
+    def __init__(
+        self,
+        engine: PostgresEngine,
+        listener: Listener,
+        *,
+        queues: Sequence[str],
+        name: str,
+        seconds: float | None,
+        busy: Callable[[], bool],
+        cancel: Callable[[UUID], None],
+        lost: Callable[[Lease], None],
+    ) -> None:
+        super().__init__()
+        self.lease = Lease(0)
+        self.leading = asyncio.Event()
+        self._engine = engine
+        self._listener = listener
+        self._queues = queues
+        self._worker = name
+        self._seconds = seconds
+        self._length = seconds or 30.0
+        self._busy = busy
+        self._cancel = cancel
+        self._lost = lost
+        self._at_once = asyncio.Event()
+
+    async def open(self) -> None:
+        await self._take()
+        await self._extend()
+
+    async def _take(self) -> None:
+        self.lease = await self._engine.arun(
+            calls.open_lease(
+                self._worker, seconds=self._seconds, queues=self._queues, host=socket.gethostname(), pid=os.getpid()
+            )
+        )
+
+    def check_at_once(self) -> None:
+        """Somebody was told that the lease is gone."""
+        self._at_once.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._extend()
+            await self._pause()
+
+    async def _pause(self) -> None:
+        loop = asyncio.get_running_loop()
+        since = loop.time()
+        while not self._at_once.is_set():
+            share = _BUSY_SHARE if self._busy() else _IDLE_SHARE
+            length = self._length * share
+            if self._busy() and not self._listener.listening:
+                length = min(length, _WITHOUT_NOTICES)
+            left = since + length - loop.time()
+            if left <= 0:
+                break
+            # looks up now and then: an idle worker may have become a busy one
+            look_up = self._length * _BUSY_SHARE if self._listener.listening else _WITHOUT_NOTICES
+            try:
+                async with asyncio.timeout(min(left, look_up)):
+                    await self._at_once.wait()
+            except TimeoutError:
+                continue
+        self._at_once.clear()
+
+    async def _extend(self) -> None:
+        extended = await self._listener.run_call(calls.extend_lease(self.lease))
+        if not extended.alive:
+            await self._start_over()
+            return
+        self._length = extended.seconds or self._length
+        for id in extended.cancelling:
+            self._cancel(id)
+        if extended.leads:
+            self.leading.set()
+
+    async def _start_over(self) -> None:
+        """The worker was gone too long, its jobs belong to others: stops their handlers and takes a new lease."""
+        lost = self.lease
+        log.warning("lease %s was lost: its jobs go to other workers", lost)
+        self.leading.clear()
+        await self._take()
+        # before anything else happens: what is claimed from here on belongs to the new one
+        self._lost(lost)
+        await self._extend()

@@ -1,0 +1,223 @@
+"""Listens for work and for cancellations on one connection; where notices cannot arrive, says so, and others poll."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from penstock.engine import PostgresEngine, calls
+from penstock.engine.call import Call
+from penstock.engine.pools import cut, cut_after, settings_for
+from penstock.engine.runners import AsyncPsycopg, arun_script, one
+from penstock.job import ClaimedJob, Lease
+from penstock.sql import render
+from penstock.worker.loop import Loop
+
+T = TypeVar("T")
+log = logging.getLogger("penstock.worker")
+
+_ECHO = 2.0
+_Handed = tuple[
+    int, str,
+    tuple[UUID, str, int, int, int, int, int, int, str | None, str | None, UUID | None, datetime, str, str | None],
+]  # fmt: skip
+_read_handed = msgspec.json.Decoder(_Handed).decode
+"""The lease, the queue, and the fields of a claimed job."""
+_TRY_AGAIN = 60.0
+
+
+class Listener(Loop):
+    name = "listener"
+
+    def __init__(
+        self,
+        engine: PostgresEngine,
+        *,
+        wake: Callable[[], None],
+        cancel: Callable[[UUID], None],
+        hand: Callable[[str, ClaimedJob], None],
+        missed: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self.lease = Lease(0)
+        self.connected: object = None
+        """What a registration is worth: it ends with the connection it was made on."""
+        self._engine = engine
+        self._wake = wake
+        self._cancel = cancel
+        self._hand = hand
+        self._missed = missed
+        """Told when notices may have been missed: the connection was lost, and again when there is another."""
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._broken = asyncio.Event()
+        self._echoed = asyncio.Event()
+        self._echo = ""
+        self._settled = asyncio.Event()
+        self._been_connected = False
+        self._reading: int | None = None
+        self._channels = {render(f"penstock.{name}", engine.schema): name for name in ("wake", "cancel", "hand")}
+
+    @property
+    def listening(self) -> bool:
+        return self.connected is not None
+
+    async def run(self) -> None:
+        while True:
+            await self._connect()
+            try:
+                await self._broken.wait()
+                log.warning("the listening connection was lost; looking for work until it is back")
+            finally:
+                await self._leave()
+                self._wake()
+                self._missed()
+
+    async def settle(self) -> None:
+        """Waits until it is known whether notices arrive here; not long, for the database may be away."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ECHO + 1):
+                await self._settled.wait()
+
+    async def run_call(self, call: Call[T]) -> T:
+        """Runs a call on the listening connection, which shows that it lives; on another when it does not, unless the
+        call is not to be repeated."""
+        async with self._one_at_a_time:
+            connection = self._connection
+            if connection is not None:
+                self._stop_reading()
+                try:
+                    with cut_after(self._engine.pools.patience, connection):
+                        runner = AsyncPsycopg(connection, self._engine.schema)
+                        return await arun_script(runner, one(call), self._engine.schema)
+                except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
+                    self._broken.set()
+                    self._disconnect()
+                    if not call.repeatable:
+                        raise
+                finally:
+                    if connection is self._connection:
+                        self._read_from(connection)
+        if not call.repeatable:
+            raise psycopg.OperationalError("the listening connection was lost")
+        return await self._engine.arun(call)
+
+    async def register(self, queue: str) -> float | None:
+        """Asks to be woken for a queue; in how many seconds to look again all the same, if that is known."""
+        if not self.listening:
+            return None
+        try:
+            return await self.run_call(calls.wait_for_work(self.lease, [queue], direct=True))
+        except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
+            return None  # and not on another connection: nobody would hear what is sent to that
+
+    async def unregister(self, queue: str) -> None:
+        await self.run_call(calls.stop_waiting(self.lease, [queue]))
+
+    async def _connect(self) -> None:
+        while True:
+            connection = await psycopg.AsyncConnection.connect(**settings_for(self._engine.pools.url()))
+            try:
+                connection.add_notify_handler(self._hear)
+                hears = await self._hears(connection)
+                self._settled.set()
+                if hears:
+                    break
+            except BaseException:
+                connection.pgconn.finish()
+                raise
+            connection.pgconn.finish()
+            log.info("notices do not arrive here (a transaction pooler?): polling instead")
+            await asyncio.sleep(_TRY_AGAIN)
+        self._broken.clear()
+        self._connection = connection
+        self.connected = object()
+        self._read_from(connection)
+        self._wake()
+        if self._been_connected:
+            self._missed()
+        self._been_connected = True
+
+    async def _hears(self, connection: psycopg.AsyncConnection[Any]) -> bool:
+        """Whether a notice sent by another session arrives: behind a transaction pooler it does not."""
+        self._echo = f"penstock_echo_{uuid4().hex}"
+        self._echoed.clear()
+        with cut_after(self._engine.pools.patience, connection):
+            for channel in (*self._channels, self._echo):
+                await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+            await self._engine.arun(Call("select pg_notify(%s, '')", [self._echo], lambda _: None))
+        self._read_from(connection)
+        try:
+            async with asyncio.timeout(_ECHO):
+                await self._echoed.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._stop_reading()
+        await connection.execute(sql.SQL("unlisten {}").format(sql.Identifier(self._echo)))
+        return True
+
+    async def _leave(self) -> None:
+        """Ends the connection when nobody uses it: its descriptor may be that of another in the next moment, and who
+        still waits for the old one would take the new one's place in the event loop."""
+        if self._connection is not None:
+            cut(self._connection)
+        async with self._one_at_a_time:
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        connection, self._connection, self.connected = self._connection, None, None
+        if connection is not None:
+            self._stop_reading()
+            connection.pgconn.finish()
+
+    def _read_from(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self._reading = connection.fileno()
+        asyncio.get_running_loop().add_reader(self._reading, self._read, connection)
+
+    def _stop_reading(self) -> None:
+        if self._reading is not None:
+            asyncio.get_running_loop().remove_reader(self._reading)
+            self._reading = None
+
+    def _read(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Straight from libpq: psycopg's own iterator would hold the connection's lock all the while."""
+        pgconn = connection.pgconn
+        try:
+            pgconn.consume_input()
+            while notice := pgconn.notifies():
+                self._take(notice.relname.decode(), notice.extra.decode())
+        except psycopg.OperationalError:
+            self._stop_reading()
+            self._broken.set()
+
+    def _hear(self, notice: psycopg.Notify) -> None:
+        """A notice that came with the answer to a statement."""
+        self._take(notice.channel, notice.payload)
+
+    def _take(self, channel: str, payload: str) -> None:
+        if channel == self._echo:
+            self._echoed.set()
+            return
+        match self._channels.get(channel):
+            case "wake" if payload == str(self.lease):
+                self._wake()
+            case "hand" if payload.startswith(f"[{self.lease},"):
+                _, queue, job = _read_handed(payload)
+                self._hand(queue, ClaimedJob(*job))
+            case "cancel":
+                told = json.loads(payload)
+                if told["lease"] == self.lease:
+                    self._cancel(UUID(told["id"]))
+
+    async def stop(self) -> None:
+        await super().stop()
+        await self._leave()

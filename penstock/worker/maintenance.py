@@ -1,0 +1,47 @@
+"""What happens now and then, done by one worker for all: due jobs become ready, lost ones go back, history is kept in
+order."""
+
+import asyncio
+import time
+
+from penstock.engine import PostgresEngine, calls
+from penstock.worker.leases import Leases
+from penstock.worker.loop import Loop
+
+EVERY = 1.0
+UPKEEP_EVERY = 30.0
+
+
+class Maintenance(Loop):
+    name = "maintenance"
+
+    def __init__(self, engine: PostgresEngine, leases: Leases) -> None:
+        super().__init__()
+        self._engine = engine
+        self._leases = leases
+        self._sooner = asyncio.Event()
+
+    def look_now(self) -> None:
+        """A job may be due before the next round."""
+        self._sooner.set()
+
+    async def run(self) -> None:
+        upkeep_at = 0.0
+        while True:
+            await self._leases.leading.wait()
+            self._sooner.clear()
+            leads, due_in = await self._engine.arun(calls.tend(self._leases.lease))
+            if not leads:
+                self._leases.leading.clear()
+                continue
+            if time.monotonic() >= upkeep_at:
+                await self._engine.arun(calls.maintain())
+                upkeep_at = time.monotonic() + UPKEEP_EVERY
+            await self._pause(EVERY if due_in is None else min(EVERY, max(0.0, due_in) + 0.001))
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._sooner.wait()
+        except TimeoutError:
+            pass

@@ -1,0 +1,188 @@
+"""Several worker processes under one that replaces the dead, gives back their jobs, and follows the load."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+import psycopg
+
+from penstock.engine import PostgresEngine, calls
+from penstock.job import Lease
+from penstock.scaling import wanted_workers
+from penstock.worker.serving import FINISHED
+
+log = logging.getLogger("penstock.supervisor")
+
+LOOK_EVERY = 2.0
+CALM = 30.0
+"""Seconds that fewer processes must have been enough before one is stopped."""
+
+_SHORT_LIFE = 5.0
+_LONGEST_PAUSE = 30.0
+
+
+class Child:
+    """One worker process, replaced whenever it dies."""
+
+    def __init__(self, command: Sequence[str], engine: PostgresEngine) -> None:
+        self._command = command
+        self._engine = engine
+        self._process: asyncio.subprocess.Process | None = None
+        self._lease: Lease | None = None
+        self._stopped = asyncio.Event()
+        self.exit_code = FINISHED
+        self.task = asyncio.create_task(self._keep())
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def stop(self) -> None:
+        """Once: gracefully. Again: at once."""
+        self._stopped.set()
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+
+    async def _keep(self) -> None:
+        loop = asyncio.get_running_loop()
+        pause = 0.0
+        while not self._stopped.is_set():
+            began = loop.time()
+            code = await self._live()
+            if self._stopped.is_set() and code >= 0:
+                self.exit_code = code
+                return
+            log.warning("a worker process ended with %s; its jobs go back", _cause(code))
+            await self._give_back()
+            pause = 0.0 if loop.time() - began > _SHORT_LIFE else min(max(2 * pause, 0.5), _LONGEST_PAUSE)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._stopped.wait()
+
+    async def _live(self) -> int:
+        """One life of the process; its exit code."""
+        ours, theirs = os.pipe()
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command, "--supervised", str(theirs), pass_fds=[theirs],
+                # a terminal's Ctrl-C is for the supervisor, which stops its children in its own way
+                start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(theirs)
+        reader = asyncio.create_task(self._read_leases(ours))
+        if self._stopped.is_set():
+            self.stop()
+        code = await self._process.wait()
+        await reader
+        return code
+
+    async def _read_leases(self, descriptor: int) -> None:
+        stream = asyncio.StreamReader()
+        with os.fdopen(descriptor, "rb", 0) as pipe:
+            transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+                lambda: asyncio.StreamReaderProtocol(stream), pipe
+            )
+            while line := await stream.readline():
+                self._lease = Lease(int(line))
+            transport.close()
+
+    async def _give_back(self) -> None:
+        """At once: nobody needs to wait for the lease to run out."""
+        if self._lease is None:
+            return
+        try:
+            released = await self._engine.arun(calls.expire_lease(self._lease))
+            if released:
+                log.warning("%d jobs of the dead process run again", released)
+        except (psycopg.Error, OSError) as error:
+            log.warning("could not give back its jobs, they run again when the lease ends: %s", error)
+        self._lease = None
+
+
+class Supervisor:
+    """Keeps between `least` and `most` processes, as many as the backlog of the queues calls for."""
+
+    def __init__(
+        self, command: Sequence[str], engine: PostgresEngine, *, queues: Mapping[str, int], least: int, most: int
+    ) -> None:
+        self._command = command
+        self._engine = engine
+        self._queues = queues
+        self._least = least
+        self._most = most
+        self._children: list[Child] = []
+        self._leaving: list[Child] = []
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> int:
+        """Runs until SIGTERM or SIGINT; the highest exit code of its processes."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        for _ in range(self._least):
+            self._add()
+        scaling = asyncio.create_task(self._follow_load()) if self._most > self._least else None
+        await self._stopping.wait()
+        if scaling is not None:
+            scaling.cancel()
+        everybody = self._children + self._leaving
+        await asyncio.wait([child.task for child in everybody])
+        await self._engine.aclose()
+        return max(child.exit_code for child in everybody)
+
+    def stop(self) -> None:
+        for child in self._children + self._leaving:
+            child.stop()
+        self._stopping.set()
+
+    @property
+    def pids(self) -> list[int]:
+        return [child.pid for child in self._children if child.pid is not None]
+
+    def _add(self) -> None:
+        self._children.append(Child(self._command, self._engine))
+
+    async def _follow_load(self) -> None:
+        loop = asyncio.get_running_loop()
+        enough_since: float | None = None
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            try:
+                wanted = await self._wanted()
+            except (psycopg.Error, OSError) as error:
+                log.warning("cannot see the queues: %s", " ".join(str(error).split()))
+                continue
+            self._leaving = [child for child in self._leaving if not child.task.done()]
+            if wanted >= len(self._children):
+                enough_since = None
+                for _ in range(wanted - len(self._children)):
+                    self._add()
+                    log.info("the queues call for more: %d processes", len(self._children))
+                continue
+            enough_since = enough_since or loop.time()
+            if loop.time() - enough_since >= CALM:
+                child = self._children.pop()
+                child.stop()
+                self._leaving.append(child)
+                log.info("fewer are enough: %d processes", len(self._children))
+
+    async def _wanted(self) -> int:
+        """What the busiest of the queues calls for."""
+        most = self._most * max(self._queues.values())
+        wanted = [
+            wanted_workers(
+                ready=at_hand.ready, running=at_hand.running, oldest_s=at_hand.oldest_s,
+                slots=self._queues[at_hand.queue], workers=len(self._children), least=self._least, most=self._most,
+            )
+            for at_hand in await self._engine.arun(calls.backlog(list(self._queues), most))
+        ]  # fmt: skip
+        return max(wanted, default=self._least)
+
+
+def _cause(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"

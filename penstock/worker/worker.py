@@ -1,0 +1,233 @@
+"""A worker: its loops put together, started and wound down in order."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from uuid import UUID
+
+import psycopg
+
+from penstock.engine import PostgresEngine, calls
+from penstock.errors import InvalidInput
+from penstock.job import ClaimedJob, Lease
+from penstock.registry import Registry
+from penstock.worker.calling import Calls
+from penstock.worker.claimer import Claimer
+from penstock.worker.completer import Completer
+from penstock.worker.cron import Cron
+from penstock.worker.endings import Ending
+from penstock.worker.executor import Executor
+from penstock.worker.lane import Lane, check_slots
+from penstock.worker.leases import Leases
+from penstock.worker.listener import Listener
+from penstock.worker.maintenance import Maintenance
+from penstock.worker.reporter import Reporter
+from penstock.worker.run import Run, Stop
+
+log = logging.getLogger("penstock.worker")
+
+SLOTS = 50
+PATIENCE = 10.0
+"""Seconds after which a statement that has no answer is given up, to be sent again on another connection; a third of
+the lease when that is less, or a worker would find out too late that it must."""
+CLEANUP = 3.0
+"""Seconds that handlers have to clean up when the time of grace is over."""
+_NO_MORE = 2.0
+_LAST_WORDS = 10.0
+_SPARE_THREADS = 64
+
+
+class Worker:
+    """Runs the jobs of some queues until it is stopped. `queues` maps each to how many of its jobs may run at once."""
+
+    def __init__(
+        self,
+        engine: PostgresEngine,
+        registry: Registry,
+        *,
+        queues: Mapping[str, int] | None = None,
+        name: str | None = None,
+        grace: float = 30.0,
+        lease: float | None = None,
+    ) -> None:
+        queues = dict(queues or {"default": SLOTS})
+        check_slots(queues)
+        if not grace >= 0:
+            raise InvalidInput("grace", f"must not be negative, not {grace!r}")
+        self.ready = asyncio.Event()
+        """Set when it has a lease and listens."""
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self.finished_in_time = True
+        self.on_lease: Callable[[Lease], None] = lambda _: None
+        """Told of its lease, and of another one should it lose that."""
+        self._registry = registry
+        self._grace = grace
+        self._stopping = asyncio.Event()
+        self._at_once = asyncio.Event()
+        # its own connections: handlers that hold all of the application's must not keep it from reporting
+        patience = min(PATIENCE, max(1.0, (lease or 30.0) / 3))
+        self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=8, patience=patience)
+        self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
+        self._listener = Listener(
+            self._engine, wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices
+        )
+        self._leases = Leases(
+            self._engine, self._listener, queues=list(queues), name=self.name, seconds=lease,
+            busy=self._busy, cancel=self._cancel, lost=self._lose,
+        )  # fmt: skip
+        self._maintenance = Maintenance(self._engine, self._leases)
+        self._reporter = Reporter(self._engine, self._cancel)
+        self._calls = Calls(
+            registry.handlers, registry.middleware, engine, self._reporter.note,
+            threads=sum(queues.values()) + _SPARE_THREADS,
+        )  # fmt: skip
+        self._executor = Executor(self._calls, self._end)
+        self._completer = Completer(
+            self._engine, self._executor.forget, self._look, lambda _: self._maintenance.look_now()
+        )
+        self._claimer = Claimer(
+            self._engine, self._leases, self._listener, self._executor, self._lanes,
+            woken_for_nothing=self._maintenance.look_now,
+        )  # fmt: skip
+        self._cron = Cron(self._engine, registry.schedules, leads=self._leases.leading.is_set)
+
+    @property
+    def lease(self) -> Lease:
+        return self._leases.lease
+
+    async def run(self) -> None:
+        """Runs until stopped. Cancelling the task that runs it stops it gracefully too; cancelling again, at once."""
+        if self._stopping.is_set():
+            return
+        try:
+            await self._leases.open()
+        except BaseException:
+            await self._engine.aclose()
+            raise
+        self._take_lease()
+        loops = [self._listener, self._leases, self._completer, self._reporter, self._maintenance, self._cron]
+        for loop in loops:
+            loop.start()
+        self._claimer.start()
+        try:
+            await self._listener.settle()
+            log.info("worker %s runs %s", self.name, ", ".join(f"{lane.queue} × {lane.slots}" for lane in self._lanes))
+            self.ready.set()
+            await self._stopping.wait()
+        finally:
+            # here also when cancelled: it goes on for a while, and the cancellation with it when that is over
+            self._stopping.set()
+            try:
+                await self._wind_down()
+            finally:
+                for loop in loops:
+                    await loop.stop()
+                await self._leave()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    def stop(self) -> None:
+        """Stops claiming and lets running jobs finish for the time of grace. Called again, ends at once."""
+        if self._stopping.is_set():
+            self._at_once.set()
+        self._stopping.set()
+
+    async def _wind_down(self) -> None:
+        await self._claimer.stop()
+        await self._ask_for_no_more()
+        self._executor.stopping = True
+        self._executor.drop_waiting(self._lanes, Stop.SHUTDOWN)
+        if self._executor.runs:
+            log.info("stopping: %d jobs have %g s to finish", len(self._executor.runs), self._grace)
+        try:
+            in_time = await self._finish()
+        except asyncio.CancelledError:
+            in_time = False
+            raise
+        finally:
+            if not in_time:
+                self.finished_in_time = False
+                self._executor.stop_all(Stop.SHUTDOWN)
+                await self._executor.finish(CLEANUP)
+        try:
+            async with asyncio.timeout(_LAST_WORDS):
+                await self._completer.drained()
+        except TimeoutError:
+            log.warning("the database did not take the last reports: those jobs run again when the lease ends")
+
+    async def _ask_for_no_more(self) -> None:
+        """Enqueues must not hand it jobs any longer; those that do all the same are given back."""
+        with suppress(psycopg.Error, OSError, TimeoutError):  # the database is away: nobody can enqueue either
+            async with asyncio.timeout(_NO_MORE):
+                await self._listener.run_call(calls.stop_waiting(self._leases.lease))
+
+    async def _finish(self) -> bool:
+        """Waits for running jobs, no longer than the time of grace or until told to end at once."""
+        finishing = asyncio.ensure_future(self._executor.finish(self._grace))
+        at_once = asyncio.ensure_future(self._at_once.wait())
+        try:
+            await asyncio.wait([finishing, at_once], return_when=asyncio.FIRST_COMPLETED)
+            return finishing.done() and finishing.result()
+        finally:
+            finishing.cancel()
+            at_once.cancel()
+
+    async def _leave(self) -> None:
+        self._calls.close()
+        try:
+            async with asyncio.timeout(_LAST_WORDS):
+                released = await self._engine.arun(calls.close_lease(self._leases.lease))
+            log.info("worker %s stopped%s", self.name, f"; {released} jobs were given back" if released else "")
+        except Exception as error:
+            log.warning("could not give back the lease, it will run out by itself: %s", " ".join(str(error).split()))
+        finally:
+            await self._engine.aclose()
+
+    # What the loops tell each other.
+
+    def _busy(self) -> bool:
+        return bool(self._executor.runs)
+
+    def _wake(self) -> None:
+        self._claimer.wake()
+
+    def _miss_notices(self) -> None:
+        """What they would have told of is looked for."""
+        self._leases.check_at_once()
+        self._claimer.look_for_unknown()
+
+    def _take_handed(self, queue: str, job: ClaimedJob) -> None:
+        """A job that was enqueued for this worker. Without a slot for it, it goes to another at once."""
+        for lane in self._lanes:
+            if lane.queue == queue:
+                if lane.full or self._stopping.is_set():
+                    self._executor.refuse(lane, self._leases.lease, job)
+                    self._claimer.wake()
+                else:
+                    self._executor.take(lane, self._leases.lease, [job])
+
+    def _look(self) -> None:
+        self._claimer.look()
+
+    def _cancel(self, id: UUID) -> None:
+        self._executor.cancel(id)
+
+    def _end(self, lane: Lane, run: Run, ending: Ending) -> None:
+        self._completer.add(lane, run, ending)
+
+    def _take_lease(self) -> None:
+        self._listener.lease = self._leases.lease
+        self.on_lease(self._leases.lease)
+
+    def _lose(self, lease: Lease) -> None:
+        self._take_lease()
+        for lane in self._lanes:
+            lane.registered = None
+        self._executor.drop_waiting(self._lanes, Stop.LOST)
+        self._executor.stop_all(Stop.LOST, lease)
+        self._claimer.wake()
