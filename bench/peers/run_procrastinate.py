@@ -1,0 +1,64 @@
+"""procrastinate at the best settings found. It fetches one job at a time: 10, 30 or 100 at once drained alike."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import procrastinate
+import psycopg
+import psycopg_pool
+import uvloop
+
+from bench.peers.protocol import Enqueue, Handle, Peer, Run, main
+
+CONCURRENCY = 100
+POOL = 10
+
+
+class ProcrastinatePeer(Peer):
+    async def prepare(self, url: str) -> None:
+        async with _opened(url) as app:
+            await app.schema_manager.apply_schema_async()
+
+    async def fill(self, url: str, jobs: int) -> None:
+        async with _opened(url) as app:
+            deferrer = app.configure_task("noop")
+            for start in range(0, jobs, 1000):
+                await deferrer.batch_defer_async(*({"n": n} for n in range(start, min(start + 1000, jobs))))
+
+    @asynccontextmanager
+    async def worker(self, url: str, handle: Handle) -> AsyncIterator[Run]:
+        async def noop(n: int) -> None:
+            handle(n)
+
+        async with _opened(url) as app:
+            app.task(name="noop")(noop)
+            yield lambda: app.run_worker_async(
+                concurrency=CONCURRENCY, delete_jobs="successful", install_signal_handlers=False
+            )
+
+    @asynccontextmanager
+    async def enqueuer(self, url: str) -> AsyncIterator[Enqueue]:
+        async with _opened(url) as app:
+            deferrer = app.configure_task("noop")
+            yield lambda n: deferrer.defer_async(n=n)
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[procrastinate.App]:
+    app = procrastinate.App(connector=procrastinate.PsycopgConnector())
+    # a pool of our own: the one it would make asks the server whether a connection lives before every use of it,
+    # and opens and commits a transaction around every statement
+    pool = psycopg_pool.AsyncConnectionPool(url, min_size=POOL, max_size=POOL, open=False, configure=_autocommit)
+    async with pool:
+        await pool.wait()
+        async with app.open_async(pool):
+            yield app
+
+
+async def _autocommit(connection: psycopg.AsyncConnection[Any]) -> None:
+    await connection.set_autocommit(True)
+
+
+if __name__ == "__main__":
+    main(ProcrastinatePeer(), uvloop.new_event_loop)

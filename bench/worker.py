@@ -1,0 +1,215 @@
+"""`make bench-worker`: our worker beside pgqueuer, procrastinate, graphile-worker and bare SQL, on one Postgres.
+
+Prints a table and writes bench/results/worker.json. What counts are the ratios: absolute rates are the machine's.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from bench import systems, worker_report
+from bench.measuring import Drained, Server
+from bench.processes import ROOT, Failed
+from bench.systems import System
+from penstock import embedded
+
+JOBS = 100_000
+SHORTEST = 3.0
+"""Seconds that a measured drain takes at least, or a start would weigh too much in it."""
+LONGEST = 15.0
+FIRST = 500
+"""Jobs to see with how fast a system is; never fewer are measured."""
+FOLDER = ROOT / ".cache" / "bench-worker-postgres"
+NAPS, NAPPING = 10_000, 1_000
+
+
+class Bench:
+    """Rounds of measurements; in each the systems come one after the other, so that ratios are of neighbours."""
+
+    def __init__(self, server: Server, chosen: list[System], options: argparse.Namespace, progress: Progress) -> None:
+        self.server = server
+        self.systems = chosen
+        self.options = options
+        self.jobs: dict[str, int] = {}
+        self.drains: dict[int, dict[str, list[Drained]]] = {1: defaultdict(list), 2: defaultdict(list)}
+        self.idle: dict[str, list[list[float]]] = defaultdict(list)
+        self.extras: dict[str, Any] = {}
+        self._progress = progress
+        self._task: TaskID = progress.add_task("", total=None)
+
+    async def run(self) -> dict[str, Any]:
+        await self._get_ready()
+        waiting = [system for system in self.systems if system.waits]
+        steps = self.options.rounds * (2 * len(self.systems) + len(waiting))
+        self._progress.update(self._task, total=steps, completed=0)
+        for n in range(1, self.options.rounds + 1):
+            for processes, word in ((1, "one process"), (2, "two processes")):
+                for system in self.systems:
+                    self._tell(f"round {n} of {self.options.rounds}: {word}, {system.name}")
+                    drained = await self.server.drain(system, self.jobs[system.name], processes)
+                    self.drains[processes][system.name].append(drained)
+                    self._progress.advance(self._task)
+            for system in waiting:
+                self._tell(f"round {n} of {self.options.rounds}: idle latency, {system.name}")
+                self.idle[system.name].append(await self.server.idle_latencies(system, self.options.samples))
+                self._progress.advance(self._task)
+        if systems.OURS in self.systems:
+            await self._measure_ours_alone()
+        self._progress.remove_task(self._task)
+        return self.results()
+
+    async def _get_ready(self) -> None:
+        """Databases, warm caches, and for each system the number of jobs to measure it with."""
+        rates = {}
+        for system in self.systems:
+            self._tell(f"installing {system.name}")
+            await systems.install(system)
+            self._tell(f"warming up {system.name}")
+            await self.server.create_database(system)
+            drained = await self.server.drain(system, FIRST)
+            if drained.seconds < 0.7 and self.options.jobs > 10 * FIRST:
+                drained = await self.server.drain(system, self.options.jobs // 5)
+            rates[system.name] = drained.rate
+        fastest = max(rates.values())
+        most = self.options.jobs if self.options.exact else max(self.options.jobs, int(fastest * SHORTEST * 1.2))
+        for name, rate in rates.items():
+            # the slow get fewer jobs, which can only help them: their table stays small
+            self.jobs[name] = most if most / rate < LONGEST else max(FIRST, int(rate * SHORTEST * 1.5))
+
+    async def _measure_ours_alone(self) -> None:
+        if not self.options.skip_sleep:
+            self._tell(f"{NAPS:,} jobs that sleep a second, {NAPPING:,} at a time")
+            seconds = (await self.server.drain(systems.NAPS, NAPS)).seconds
+            self.extras["sleep_ratio"] = seconds / (NAPS / NAPPING)
+        if not self.options.skip_memory:
+            self._tell(f"memory over {self.options.memory_jobs:,} jobs")
+            self.extras["memory_mb"] = await self.server.memory(systems.OURS, self.options.memory_jobs)
+
+    def _tell(self, what: str) -> None:
+        self._progress.update(self._task, description=what)
+
+    def results(self) -> dict[str, Any]:
+        results: dict[str, Any] = {
+            "jobs": self.jobs,
+            "drain": {name: statistics.median(each.rate for each in runs) for name, runs in self.drains[1].items()},
+            "drain2": {name: statistics.median(each.rate for each in runs) for name, runs in self.drains[2].items()},
+            "idle_ms": {
+                name: {p: statistics.median(percentile(run, p) for run in runs) for p in ("p50", "p99")}
+                for name, runs in self.idle.items()
+            },
+            "cpu_us": {
+                name: {
+                    "worker": _median_us([(each.worker_cpu, each.jobs) for each in runs]),
+                    "postgres": _median_us([(each.postgres_cpu, each.jobs) for each in runs]),
+                }
+                for name, runs in self.drains[1].items()
+            },
+            "sleep_ratio": None,
+            "memory_mb": None,
+            **self.extras,
+        }
+        results["ratios"] = self.ratios(results["memory_mb"])
+        results["rounds"] = {
+            "drain": {name: [each.rate for each in runs] for name, runs in self.drains[1].items()},
+            "drain2": {name: [each.rate for each in runs] for name, runs in self.drains[2].items()},
+            "idle_p50": {name: [percentile(run, "p50") for run in runs] for name, runs in self.idle.items()},
+            "idle_p99": {name: [percentile(run, "p99") for run in runs] for name, runs in self.idle.items()},
+        }
+        return results
+
+    def ratios(self, memory: list[float] | None) -> dict[str, float]:
+        """Ours to theirs; of each round, then the median, for the machine's mood changes between rounds."""
+        ratios = {}
+        for processes, key in ((1, "drain"), (2, "drain2")):
+            drains = self.drains[processes]
+            for name in drains.keys() - {"penstock"} if "penstock" in drains else ():
+                pairs = zip(drains["penstock"], drains[name], strict=True)
+                ratios[f"{key}/{name}"] = statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
+        others = [runs for name, runs in self.idle.items() if name != "penstock"]
+        if others and "penstock" in self.idle:
+            for p in ("p50", "p99"):
+                ratios[f"idle_{p}"] = statistics.median(
+                    percentile(ours, p) / min(percentile(run, p) for run in theirs)
+                    for ours, *theirs in zip(self.idle["penstock"], *others, strict=True)
+                )
+        if memory and len(memory) >= 3:
+            third = len(memory) // 3
+            ratios["memory"] = max(memory[-third:]) / max(memory[:third])
+        return ratios
+
+
+def percentile(values: list[float], p: str) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * int(p[1:]) / 100))]
+
+
+def _median_us(spent: list[tuple[float | None, int]]) -> float | None:
+    """Microseconds a job; nothing where there is no /proc."""
+    each = [seconds / jobs * 1e6 for seconds, jobs in spent if seconds is not None]
+    return statistics.median(each) if each else None
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, help=f"jobs in a drain of the fast ones, exactly (else ≥ {JOBS:,})")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=300, help="single enqueues in each round's idle latency")
+    parser.add_argument("--only", nargs="+", choices=systems.NAMES, metavar="SYSTEM", help=", ".join(systems.NAMES))
+    parser.add_argument("--memory-jobs", type=int, default=1_000_000)
+    parser.add_argument("--skip-memory", action="store_true")
+    parser.add_argument("--skip-sleep", action="store_true")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "worker.json")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server")
+    parsed = parser.parse_args()
+    parsed.exact = parsed.jobs is not None
+    parsed.jobs = parsed.jobs or JOBS
+    return parsed
+
+
+def main() -> None:
+    chosen = options()
+    console = Console()
+    wanted = [system for system in systems.SYSTEMS if not chosen.only or system.name in chosen.only]
+    for system in wanted:
+        if lack := systems.lacks(system):
+            console.print(f"[yellow]{system.name} is left out: {lack}[/]")
+    present = [system for system in wanted if not systems.lacks(system)]
+    if not present:
+        raise SystemExit("nothing is left to measure")
+    # the same pauses in every run
+    random.seed(1)
+    settings = {"synchronous_commit": "on", "fsync": "on", "shared_buffers": "512MB", "max_wal_size": "8GB"}
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    try:
+        if chosen.folder == FOLDER:
+            shutil.rmtree(FOLDER, ignore_errors=True)
+        with (
+            embedded.start(chosen.folder, settings=settings) as postgres,
+            Progress(*columns, console=console, transient=True) as progress,
+        ):
+
+            async def measure() -> dict[str, Any]:
+                return await Bench(await Server.at(postgres.url), present, chosen, progress).run()
+
+            results = asyncio.run(measure())
+    except Failed as failure:
+        raise SystemExit(str(failure)) from None
+    except KeyboardInterrupt:
+        raise SystemExit("stopped; nothing was written") from None
+    results["goals"] = worker_report.show(console, results)
+    chosen.results.parent.mkdir(exist_ok=True)
+    chosen.results.write_text(json.dumps(results, indent=2) + "\n")
+    console.print(f"written to {chosen.results}")
+
+
+if __name__ == "__main__":
+    main()
