@@ -1,0 +1,91 @@
+"""The application under test: handlers of every sort, each of which returns the number of the claim it ran for."""
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock import Backoff, Context, Penstock, SyncContext
+from penstock.context import JobContext
+from tests.chaos.ledger import Runs
+
+SOON = Backoff(0.2, cap=1.0)
+AGAIN = 1000
+"""Attempts of a job that shall succeed in the end, however often its worker is killed."""
+
+Claim = dict[str, int]
+
+
+def make_app(url: str, runs: Runs | None = None) -> Penstock:
+    """The workers' application writes to `runs`; a producer's only knows the kinds."""
+    app = Penstock(url)
+
+    @contextmanager
+    def noted(ctx: JobContext) -> Iterator[Claim]:
+        assert runs is not None
+        claims = ctx.job.claims
+        runs.write("began", ctx.id, claims, ctx.lease)
+        try:
+            yield {"claims": claims}
+        except BaseException:
+            runs.write("raised", ctx.id, claims, ctx.lease)
+            raise
+        runs.write("returned", ctx.id, claims, ctx.lease)
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    async def swift(ctx: Context) -> Claim:
+        with noted(ctx) as claim:
+            await asyncio.sleep(random.uniform(0, 0.05))
+            return claim
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    async def slow(ctx: Context) -> Claim:
+        """So that whoever is hit has something in hand."""
+        with noted(ctx) as claim:
+            await asyncio.sleep(random.uniform(0.5, 2.5))
+            return claim
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    def threaded(ctx: SyncContext) -> Claim:
+        with noted(ctx) as claim:
+            time.sleep(random.uniform(0, 0.1))
+            return claim
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    async def shaky(ctx: Context) -> Claim:
+        with noted(ctx) as claim:
+            if ctx.attempt == 1:
+                raise ConnectionError("the first time it never works")
+            return claim
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    async def paid(ctx: Context) -> Claim:
+        with noted(ctx) as claim:
+            async with ctx.transaction() as connection:
+                await connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
+                await asyncio.sleep(random.uniform(0, 0.2))
+            return claim
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    def paid_in_thread(ctx: SyncContext) -> Claim:
+        with noted(ctx) as claim:
+            with ctx.transaction() as connection:
+                connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
+                time.sleep(random.uniform(0, 0.2))
+            return claim
+
+    @app.job(max_attempts=2, backoff=SOON)
+    async def doomed(ctx: Context) -> Claim:
+        """Fails for good, after it has paid."""
+        with noted(ctx):
+            async with ctx.transaction() as connection:
+                await connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
+            raise ValueError("it never works")
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    async def probe(ctx: Context) -> Claim:
+        with noted(ctx) as claim:
+            return claim
+
+    return app
