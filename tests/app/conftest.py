@@ -4,13 +4,12 @@ The tests of the client share one database, emptied before each: a clone costs 0
 """
 
 from collections.abc import Callable, Iterator
-from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from penstock import Penstock
+from penstock.testing.database import throw_away
 from tests.conftest import Connect
 
 CountJobs = Callable[[], int]
@@ -19,20 +18,15 @@ _EMPTY = "; ".join(
     f"delete from penstock.{table}"
     for table in (
         "jobs", "history", "edges", "leases", "waiting", "queues", "starts", "turns", "steps", "idempotency_keys",
-        "usage", "usage_log",
+        "usage", "usage_log", "schedules",
     )
 )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def shared(server: str, template: str) -> Iterator[str]:
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'create database "{name}" template "{template}"'.encode())
-        try:
-            yield make_conninfo(server, dbname=name)
-        finally:
-            connection.execute(f'drop database "{name}" with (force)'.encode())
+    with throw_away(server, template) as url:
+        yield url
 
 
 def _emptied(url: str) -> str:

@@ -18,7 +18,7 @@ def test_cancelling_a_flow_stops_what_runs_and_ends_what_does_not(hand: Hand) ->
     assert hand.run(calls.cancel([root])) == [root]
     assert sorted(hand.states(*children)) == ["cancelled", "cancelled", "running"]
     assert hand.states(root, running.id) == ["blocked", "running"]
-    assert hand.run(calls.extend_lease(worker.lease)) == (True, [running.id])
+    assert hand.run(calls.extend_lease(worker.lease)).cancelling == [running.id]
 
     assert hand.run(calls.stop_cancelled(worker.lease, [running], "stopped in time")) == [running.id]
     assert hand.states(root, running.id) == ["cancelled", "cancelled"]

@@ -91,7 +91,7 @@ def test_a_failing_child_cancels_the_rest_of_its_flow(hand: Hand) -> None:
     assert hand.job(child(hand, root, "later")).last_error == "another job of its flow did not succeed"
 
     # the one that runs is asked to stop, and the flow waits for it
-    assert hand.run(calls.extend_lease(worker.lease)) == (True, [jobs["running"].id])
+    assert hand.run(calls.extend_lease(worker.lease)).cancelling == [jobs["running"].id]
     assert hand.state(root) is JobState.BLOCKED
     hand.run(calls.stop_cancelled(worker.lease, [jobs["running"]]))
     ended = hand.job(root)

@@ -99,7 +99,7 @@ def test_an_extended_lease_keeps_its_jobs(hand: Hand) -> None:
     worker.claim_one()
     for _ in range(5):
         hand.move_clock(seconds=29)
-        assert hand.run(calls.extend_lease(worker.lease)) == (True, [])
+        assert hand.run(calls.extend_lease(worker.lease)).alive
         assert hand.run(calls.reclaim()) == 0
 
 
@@ -107,7 +107,7 @@ def test_a_lost_lease_is_told_so(hand: Hand) -> None:
     worker = hand.worker(seconds=30)
     hand.move_clock(seconds=31)
     hand.run(calls.reclaim())
-    assert hand.run(calls.extend_lease(worker.lease)) == (False, [])
+    assert not hand.run(calls.extend_lease(worker.lease)).alive
     with pytest.raises(LeaseLost, match="open a new one"):
         worker.claim()
 

@@ -155,7 +155,7 @@ def test_extending_a_lease_finds_its_jobs_by_jobs_running(explained: Explained) 
     explained.run(calls.cancel([claimed[0].id]))
     with explained.recording() as plans:
         for _ in range(TIMES):
-            assert explained.run(calls.extend_lease(lease)) == (True, [claimed[0].id])
+            assert explained.run(calls.extend_lease(lease)).cancelling == [claimed[0].id]
     check(plans, {"and j.cancel_requested": {"jobs_running"}})
 
 

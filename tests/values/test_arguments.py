@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock import Context, InvalidArguments, InvalidInput
+from penstock import Context, InvalidArguments, InvalidInput, JobContext, SyncContext
 from penstock.arguments import Arguments
 from penstock.payload import loads
 
@@ -15,12 +15,16 @@ class RicherContext(Context):
     pass
 
 
-def annotated(ctx: Context, page: int) -> None: ...
-def annotated_by_another_name(context: Context, page: int) -> None: ...
-def annotated_by_a_subclass(context: RicherContext, page: int) -> None: ...
-def annotated_as_text(ctx: "Context", page: int) -> None: ...
+async def annotated(ctx: Context, page: int) -> None: ...
+async def annotated_by_another_name(context: Context, page: int) -> None: ...
+async def annotated_by_a_subclass(context: RicherContext, page: int) -> None: ...
+async def annotated_as_text(ctx: "Context", page: int) -> None: ...
 def named_only(ctx, page: int) -> None: ...  # type: ignore[no-untyped-def]
 def unknown_to_python(ctx: "Context", page: "OnlyForTypeCheckers") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+def sync(ctx: SyncContext, page: int) -> None: ...
+def either(ctx: JobContext, page: int) -> None: ...
 
 
 def without(page: int) -> None: ...
@@ -35,6 +39,8 @@ def not_the_first(page: int, ctx: Context | None = None) -> None: ...
         (annotated_by_another_name, True),
         (annotated_by_a_subclass, True),
         (annotated_as_text, True),
+        (sync, True),
+        (either, True),
         (named_only, True),
         (unknown_to_python, True),
         (without, False),
@@ -47,6 +53,18 @@ def test_a_first_parameter_that_is_a_context_is_no_argument(function: Callable[.
     assert arguments.takes_context is takes_context
     assert "page" in arguments.names
     assert not takes_context or arguments.names == ("page",)
+
+
+def sync_with_the_async_one(ctx: Context) -> None: ...
+async def async_with_the_sync_one(ctx: SyncContext) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "fitting"), [(sync_with_the_async_one, "SyncContext"), (async_with_the_sync_one, "Context")]
+)
+def test_a_context_of_the_other_sort_is_refused_where_it_is_written(function: Callable[..., Any], fitting: str) -> None:
+    with pytest.raises(InvalidInput, match=f"ctx: an? a?sync handler takes a {fitting}:"):
+        Arguments(function)
 
 
 def export(document: str, pages: int = 1, *, title: str | None = None) -> None: ...

@@ -155,7 +155,8 @@ class WorkerRules(World):
     @rule(worker=workers)
     def extend_lease(self, worker: int) -> None:
         me = self.workers[worker]
-        alive, cancelling = me.hand.run(calls.extend_lease(me.lease))
+        extended = me.hand.run(calls.extend_lease(me.lease))
+        alive, cancelling = extended.alive, extended.cancelling
         assert alive is (me.lease in self.model.leases)
         assert set(cancelling) == {job.id for job in me.held if self.model.rows[job.id].cancel_requested}
         if alive:

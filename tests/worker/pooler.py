@@ -1,0 +1,85 @@
+"""A real PgBouncer between the application and the database, which gives each transaction another session."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from penstock.embedded.account import server_account
+from tests.app.until import until
+
+PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+SESSIONS = 4
+"""Fewer than there are clients: what one leaves behind in its session, another finds."""
+
+
+@contextmanager
+def pgbouncer(url: str) -> Iterator[str]:
+    """The address of a PgBouncer in transaction mode in front of the database."""
+    assert PROGRAM is not None
+    parts = conninfo_to_dict(url)
+    # PgBouncer refuses to be root; whoever runs the server reaches its socket
+    account = server_account(Path(str(parts["host"])).parent)
+    with TemporaryDirectory(prefix="penstock") as name, socket.socket() as place:
+        folder = Path(name)
+        place.bind(("127.0.0.1", 0))
+        port = place.getsockname()[1]
+        place.close()
+        (folder / "users").write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
+        (folder / "settings").write_text(f"""
+[databases]
+{parts["dbname"]} = host={parts["host"]} port={parts["port"]}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = trust
+auth_file = {folder / "users"}
+pool_mode = transaction
+default_pool_size = {SESSIONS}
+max_client_conn = 200
+{_keep_no_statements()}
+""")
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, account.owner, -1)
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [PROGRAM, str(folder / "settings")],
+                user=account.uid,
+                group=account.gid,
+                extra_groups=account.groups,
+                stderr=log,
+                start_new_session=True,
+            )
+        bounced = make_conninfo(url, host="127.0.0.1", port=port)
+
+        def answers() -> bool:
+            assert process.poll() is None, (folder / "log").read_text()
+            try:
+                psycopg.connect(bounced).close()
+            except psycopg.OperationalError:
+                return False
+            return True
+
+        try:
+            until(answers)
+            yield bounced
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _keep_no_statements() -> str:
+    """A statement prepared in one session is unknown in the next, as always before 1.21, which can bridge that."""
+    version = re.search(r"(\d+)\.(\d+)", subprocess.check_output([str(PROGRAM), "--version"], text=True))
+    assert version is not None
+    return "max_prepared_statements = 0" if (int(version[1]), int(version[2])) >= (1, 21) else ""

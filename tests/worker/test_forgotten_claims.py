@@ -1,0 +1,41 @@
+"""A claim does not wait for the disk: a crash of Postgres may undo it, and the same worker may make it again."""
+
+import asyncio
+
+from penstock import JobState, Penstock
+from tests.conftest import Connect
+from tests.worker.running import working
+from tests.worker.until import until
+
+
+async def test_a_claim_that_postgres_forgot_does_not_start_the_job_twice(app: Penstock, connect: Connect) -> None:
+    starts: list[str] = []
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def wait(name: str) -> str:
+        starts.append(name)
+        started.set()
+        await go_on.wait()
+        return name
+
+    async with working(app):
+        first = await wait.aenqueue("first")
+        await started.wait()
+        # what a crash right after the claim leaves: the row as it was before
+        connect().execute(
+            "update penstock.jobs set state = 'ready', lease = null, claims = claims - 1, attempt = attempt - 1"
+        )
+        # it comes after the forgotten one, so that one was claimed when this one runs
+        started.clear()
+        second = await wait.aenqueue("second")
+        await started.wait()
+
+        async def claimed_again() -> bool:
+            return (await first.arefresh()).state is JobState.RUNNING
+
+        await until(claimed_again)
+        go_on.set()
+        assert [await first.aresult(5), await second.aresult(5)] == ["first", "second"]
+    assert sorted(starts) == ["first", "second"]
+    assert (await first.arefresh()).attempt == 1

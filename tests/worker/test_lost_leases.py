@@ -1,0 +1,300 @@
+"""A worker whose lease or connection is lost: no outcome counts twice, no job is lost, and it goes on by itself."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from penstock import Context, JobState, Penstock
+from penstock.engine import calls, pools
+from penstock.engine.call import Call
+from penstock.job import ClaimedJob, Lease
+from penstock.worker import Worker
+from penstock.worker.lane import Lane
+from tests.app.cut_wire import Wire
+from tests.conftest import Connect
+from tests.worker.running import working
+from tests.worker.until import soon, until
+from tests.worker.wires import wire as wire
+
+TERMINATE = """
+select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+"""
+
+
+@pytest.fixture
+def watch(connect: Connect) -> psycopg.Connection[Any]:
+    return connect()
+
+
+@pytest.fixture
+async def wired(wire: Wire) -> AsyncIterator[Penstock]:
+    """An application whose connections can be cut."""
+    async with Penstock(wire.url) as app:
+        yield app
+
+
+def expire(watch: psycopg.Connection[Any], lease: Lease) -> None:
+    """As another worker's maintenance does when the lease was not extended in time."""
+    watch.execute("select penstock.expire_lease(%s)", [lease])
+
+
+def delete(watch: psycopg.Connection[Any], lease: Lease) -> None:
+    watch.execute("delete from penstock.leases where id = %s", [lease])
+
+
+@pytest.mark.parametrize("lose", [expire, delete])
+async def test_a_worker_that_lost_its_lease_stops_its_handlers_and_goes_on_with_another(
+    app: Penstock, watch: psycopg.Connection[Any], lose: Callable[[psycopg.Connection[Any], Lease], None]
+) -> None:
+    attempts: list[tuple[int, str]] = []
+    came = asyncio.Event()
+
+    @app.job
+    async def work(ctx: Context) -> int:
+        if ctx.attempt > 1:
+            return ctx.attempt
+        came.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            attempts.append((ctx.attempt, "stopped"))
+            raise
+        return ctx.attempt
+
+    job = await work.aenqueue()
+    async with working(app, lease=0.9) as worker:
+        await soon(came.wait())
+        lost = worker.lease
+        lose(watch, lost)
+        assert await job.aresult(10) == 2
+        assert attempts == [(1, "stopped")]
+        assert worker.lease != lost
+        assert watch.execute("select array_agg(id) from penstock.leases").fetchone() == ([worker.lease],)
+
+        async def waits_under_the_new_one_only() -> bool:
+            watch.execute("select penstock.maintain()")
+            return watch.execute("select array_agg(lease) from penstock.waiting").fetchone() == ([worker.lease],)
+
+        await until(waits_under_the_new_one_only)
+    assert [error["attempt"] for error in (await job.arefresh()).errors] == [1]
+
+
+def freeze(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """As SIGSTOP does, or a machine that sleeps: the worker says nothing and hears nothing until the event is set."""
+    thawed = asyncio.Event()
+
+    def after_that(run: Callable[[Call[Any]], Awaitable[Any]]) -> Callable[[Call[Any]], Awaitable[Any]]:
+        async def wait_and_run(call: Call[Any]) -> Any:
+            await thawed.wait()
+            return await run(call)
+
+        return wait_and_run
+
+    monkeypatch.setattr(worker._engine, "arun", after_that(worker._engine.arun))
+    monkeypatch.setattr(worker._listener, "run_call", after_that(worker._listener.run_call))
+    return thawed
+
+
+@pytest.mark.parametrize("other", ["runs it", "has completed it"])
+async def test_an_outcome_of_a_lost_job_is_refused(
+    app: Penstock,
+    watch: psycopg.Connection[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    other: str,
+) -> None:
+    came, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def work() -> str:
+        came.set()
+        await go.wait()
+        ended.set()
+        return "late"
+
+    job = await work.aenqueue()
+    async with working(app) as worker:
+        await soon(came.wait())
+        thawed = freeze(worker, monkeypatch)
+        expire(watch, worker.lease)
+        lease = await app.engine.open_lease("other")
+        [again] = await app.engine.claim(lease, "default", 1)
+        assert again.id == job.id
+        if other == "has completed it":
+            assert await app.engine.complete(lease, [again], [b'"in time"']) == []
+        go.set()
+        await soon(ended.wait())
+        thawed.set()
+
+        async def refused() -> bool:
+            return f"1 outcomes were refused, the jobs are no longer this worker's: {job.id}" in caplog.text
+
+        await until(refused)
+    if other == "runs it":
+        assert (await job.arefresh()).state is JobState.RUNNING
+        assert await app.engine.complete(lease, [again], [b'"in time"']) == []
+    assert await job.aresult(5) == "in time"
+    assert watch.execute("select count(*), max(attempt) from penstock.history").fetchone() == (1, 2)
+
+
+async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
+    app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a worker takes a new lease, its claimer may already have claimed under it."""
+    came = asyncio.Event()
+    ran: list[int] = []
+
+    @app.job(batch=4)
+    async def many(items: list[int]) -> None: ...
+
+    @app.job
+    async def work(ctx: Context, number: int) -> None:
+        if number == 0 and ctx.attempt == 1:
+            came.set()
+            await asyncio.Event().wait()
+        ran.append(number)
+
+    extend = calls.extend_lease
+    extended = asyncio.Event()
+
+    await work.aenqueue(0)
+    async with working(app, {"default": 1}, lease=0.9) as worker:
+        await soon(came.wait())
+        lost = worker.lease
+        jobs = [await work.aenqueue(number) for number in range(1, 4)]
+
+        def after_a_claim(lease: Lease) -> Any:
+            """The claimer is quick: its claim comes between the new lease and everything else."""
+            if lease != lost and not extended.is_set():
+                extended.set()
+                [claimed] = app.engine.run(calls.claim(lease, "default", 1))
+                take(worker, lease, claimed)
+            return extend(lease)
+
+        def take(worker: Any, lease: Lease, claimed: ClaimedJob) -> None:
+            lane: Lane = worker._lanes[0]
+            worker._executor.take(lane, lease, [claimed])
+
+        monkeypatch.setattr(calls, "extend_lease", after_a_claim)
+        expire(watch, lost)
+        await soon(extended.wait())
+        for job in jobs:
+            await job.aresult(10)
+    assert sorted(set(ran)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("answered", [True, False], ids=["after the answer", "before the answer"])
+async def test_jobs_whose_claim_had_no_answer_run_all_the_same(
+    wired: Penstock, wire: Wire, watch: psycopg.Connection[Any], answered: bool
+) -> None:
+    @wired.job
+    async def work(number: int) -> int:
+        return number
+
+    async with working(wired, lease=600):
+        assert await (await work.aenqueue(0)).aresult(10) == 0
+        wire.cut_at("penstock.claim", answered=answered)
+        jobs = await wired.aenqueue_many(work.prepare(number) for number in range(1, 30))
+        assert [await job.aresult(10) for job in jobs] == list(range(1, 30))
+        assert wire.cuts == 1
+    # given back, not lost and found: it cost no attempt
+    assert watch.execute("select distinct attempt from penstock.history").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("answered", [True, False], ids=["after the answer", "before the answer"])
+@pytest.mark.parametrize("how", ["complete", "fail", "snooze"])
+async def test_a_report_without_an_answer_is_made_again_and_the_job_not_run_again(
+    wired: Penstock, wire: Wire, watch: psycopg.Connection[Any], how: str, answered: bool
+) -> None:
+    runs: list[int] = []
+
+    @wired.job(max_attempts=1)
+    async def work(ctx: Context, number: int) -> int:
+        runs.append(number)
+        if number and how == "fail":
+            raise ValueError("no")
+        if number and how == "snooze":
+            ctx.snooze(600)
+        return number
+
+    async with working(wired, lease=600):
+        assert await (await work.aenqueue(0)).aresult(10) == 0
+        wire.cut_at(f"penstock.{how}", answered=answered)
+        job = await work.aenqueue(1)
+        ends = {"complete": JobState.SUCCEEDED, "fail": JobState.FAILED, "snooze": JobState.SCHEDULED}
+
+        async def ended() -> bool:
+            return (await job.arefresh()).state is ends[how]
+
+        await until(ended)
+        assert wire.cuts == 1
+        # and the worker goes on
+        assert await (await work.aenqueue(0)).aresult(10) == 0
+    assert runs == [0, 1, 0]
+    assert (await job.arefresh()).attempt == (0 if how == "snooze" else 1)
+
+
+async def test_a_report_waits_for_a_database_that_is_away(
+    wired: Penstock, wire: Wire, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pools, "RESTART", 0.05)
+    ran: list[int] = []
+    enqueued = asyncio.Event()
+
+    @wired.job
+    async def work(number: int) -> int:
+        ran.append(number)
+        if number == 1:
+            await enqueued.wait()  # the job may start before its enqueuer has the answer
+            wire.go_down()
+        return number
+
+    async def gave_up_once() -> bool:
+        return "completer: " in caplog.text
+
+    async with working(wired, lease=600):
+        job = await work.aenqueue(1)
+        enqueued.set()
+        await until(gave_up_once)
+        wire.come_back()
+        assert await job.aresult(20) == 1
+        assert await (await work.aenqueue(2)).aresult(10) == 2
+    assert ran == [1, 2]
+
+
+async def test_everything_finishes_when_all_connections_end_in_the_midst(
+    app: Penstock, watch: psycopg.Connection[Any]
+) -> None:
+    ran: set[int] = set()
+    lock = threading.Lock()
+
+    @app.job
+    async def work(number: int) -> None:
+        await asyncio.sleep(0.01)
+        ran.add(number)
+
+    @app.job
+    def in_thread(number: int) -> None:
+        with lock:
+            ran.add(number)
+
+    await app.aenqueue_many((work if number % 2 else in_thread).prepare(number) for number in range(400))
+    async with working(app, {"default": 10}, lease=600):
+        for finished in (50, 150, 300):
+
+            async def enough(finished: int = finished) -> bool:
+                return len(ran) > finished
+
+            await until(enough)
+            watch.execute(TERMINATE.encode())
+
+        async def all_finished() -> bool:
+            return watch.execute("select count(*) from penstock.history where state = 'succeeded'").fetchone() == (400,)
+
+        await until(all_finished, within=40)
+    assert ran == set(range(400))
+    assert watch.execute("select count(*) from penstock.jobs").fetchone() == (0,)

@@ -1,0 +1,258 @@
+"""A worker that does not stay: runs what is there within its limits, reports each job, and leaves nothing behind."""
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from penstock import Backoff, Context, Fail, Handler, InvalidInput, JobState, Penstock, Snooze
+from penstock.engine import pools
+from penstock.job import NewJob
+from penstock.worker import tick
+from tests.app.cut_wire import Wire
+from tests.conftest import Connect
+from tests.worker import in_process
+from tests.worker.processes import Commands
+from tests.worker.processes import commands as commands
+from tests.worker.until import soon
+from tests.worker.wires import wire as wire
+
+
+@pytest.fixture
+def watch(connect: Connect) -> psycopg.Connection[Any]:
+    return connect()
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing(connect: Connect) -> Iterator[None]:
+    yield
+    watch = connect()
+    for table in ("leases", "waiting"):
+        assert watch.execute(f"select count(*) from penstock.{table}".encode()).fetchone() == (0,)
+    assert watch.execute("select count(*) from penstock.jobs where state = 'running'").fetchone() == (0,)
+
+
+async def test_it_reports_what_became_of_each_job(app: Penstock) -> None:
+    @app.job
+    async def succeed() -> int:
+        return 1
+
+    @app.job
+    def succeed_in_thread() -> None: ...
+
+    @app.job
+    async def fail() -> Fail:
+        return Fail("no use")
+
+    @app.job(backoff=Backoff(60))
+    async def fail_once() -> None:
+        raise ValueError("not yet")
+
+    @app.job
+    async def snooze() -> Snooze:
+        return Snooze(60)
+
+    handlers: list[Handler[[], Any]] = [succeed, succeed_in_thread, fail, fail_once, snooze]
+    jobs = {handler.kind: await app.aenqueue(handler.prepare()) for handler in handlers}
+    results = {result.kind: result for result in await app.atick()}
+    assert {kind: (each.state, each.attempt, each.error) for kind, each in results.items()} == {
+        "succeed": (JobState.SUCCEEDED, 1, None),
+        "succeed_in_thread": (JobState.SUCCEEDED, 1, None),
+        "fail": (JobState.FAILED, 1, "no use"),
+        "fail_once": (JobState.SCHEDULED, 1, "not yet"),
+        "snooze": (JobState.SCHEDULED, 1, None),
+    }
+    assert {kind: each.id for kind, each in results.items()} == {kind: job.id for kind, job in jobs.items()}
+    assert all(0 <= each.seconds < 10 for each in results.values())
+    assert await jobs["succeed"].aresult(1) == 1
+
+
+def test_without_an_event_loop_it_is_a_plain_call(url: str) -> None:
+    with Penstock(url) as app:
+
+        @app.job
+        async def work(number: int) -> int:
+            return number
+
+        for number in range(2):
+            job = work.enqueue(number)
+            [result] = app.tick()
+            assert (result.id, result.state) == (job.id, JobState.SUCCEEDED)
+            assert job.result(1) == number
+        assert app.tick() == []
+
+
+async def test_it_runs_no_more_than_its_limit_and_the_best_first(app: Penstock, watch: psycopg.Connection[Any]) -> None:
+    ran: list[int] = []
+
+    @app.job
+    async def work(number: int) -> None:
+        ran.append(number)
+
+    await app.aenqueue_many(work.using(priority=-number).prepare(number) for number in range(30))
+    assert len(await app.atick(limit=25)) == 25
+    assert sorted(ran) == list(range(5, 30))
+    assert watch.execute("select count(*) from penstock.jobs where attempt = 0").fetchone() == (5,)
+    assert len(await app.atick(limit=25)) == 5
+
+
+async def test_it_goes_on_with_jobs_that_come_of_jobs(app: Penstock) -> None:
+    @app.job
+    async def work(ctx: Context, number: int) -> None:
+        if number:
+            ctx.enqueue(work.prepare(number - 1))
+
+    await work.aenqueue(5)
+    assert len(await app.atick()) == 6
+
+
+async def test_it_runs_only_the_queues_it_is_told(app: Penstock) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    await work.using(queue="other").aenqueue()
+    await work.aenqueue()
+    [result] = await app.atick(queues={"other": 1})
+    assert result.state is JobState.SUCCEEDED
+    assert len(await app.atick()) == 1
+
+
+async def test_what_the_budget_does_not_suffice_for_is_given_back_at_no_cost(
+    app: Penstock, watch: psycopg.Connection[Any]
+) -> None:
+    @app.job
+    async def finish() -> None: ...
+
+    @app.job
+    async def go_on() -> None:
+        await asyncio.Event().wait()
+
+    await finish.aenqueue()
+    jobs = [await go_on.aenqueue() for _ in range(15)]
+    began = time.monotonic()
+    results = await app.atick(budget=0.3)
+    assert 0.3 <= time.monotonic() - began < 3
+    assert [each.state for each in results if each.kind == "finish"] == [JobState.SUCCEEDED]
+    assert {each.state for each in results if each.kind == "go_on"} == {JobState.READY}
+    records = [await job.arefresh() for job in jobs]
+    assert {(each.state, each.attempt, len(each.errors)) for each in records} == {(JobState.READY, 0, 0)}
+
+
+async def test_a_handler_in_a_process_is_ended_with_the_budget(app: Penstock, tmp_path: Path) -> None:
+    work = app.job(isolate=True)(in_process.sleep_with_clean_up)
+    job = await work.aenqueue(tmp_path / "started", tmp_path / "cleaned")
+    [result] = await soon(app.atick(budget=3, queues={"default": 1}), within=15)
+    assert result.state is JobState.READY
+    assert (await job.arefresh()).attempt == 0
+    assert (tmp_path / "cleaned").exists()
+
+
+async def test_it_does_what_is_due(app: Penstock, watch: psycopg.Connection[Any]) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def work(what: str) -> None:
+        ran.append(what)
+
+    @app.cron("* * * * *", catch_up="one")
+    async def every_minute() -> None:
+        ran.append("cron")
+
+    await app.atick()  # records the schedule
+    watch.execute("update penstock.schedules set next_tick = next_tick - interval '1 hour'")
+    await work.using(delay=60).aenqueue("scheduled")
+    watch.execute("update penstock.jobs set run_at = now()")
+    await work.using(queue="lost").aenqueue("lost")
+    lease = await app.engine.open_lease("killed")
+    [lost] = await app.engine.claim(lease, "lost", 1)
+    watch.execute("update penstock.leases set expires_at = now()")
+    results = await app.atick(queues={"default": 5, "lost": 1})
+    assert sorted(ran) == ["cron", "lost", "scheduled"]
+    assert {each.state for each in results} == {JobState.SUCCEEDED}
+    assert [each.attempt for each in results if each.id == lost.id] == [2]
+
+
+async def test_it_carries_on_when_its_connections_end(app: Penstock, watch: psycopg.Connection[Any]) -> None:
+    @app.job
+    async def work(number: int) -> int:
+        if number == 5:
+            watch.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity "
+                "where datname = current_database() and pid <> pg_backend_pid()"
+            )
+        return number
+
+    await app.aenqueue_many(work.prepare(number) for number in range(20))
+    with_fault = await soon(app.atick())
+    results = with_fault + await soon(app.atick())
+    assert len({each.id for each in results if each.state is JobState.SUCCEEDED}) == 20
+
+
+async def test_it_ends_when_the_database_does_not_come_back(
+    app: Penstock, wire: Wire, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "RESTART", 0.1)
+    monkeypatch.setattr(tick, "LAST_WORDS", 0.3)
+
+    async with Penstock(wire.url) as distant:
+
+        @distant.job
+        async def work() -> None:
+            wire.go_down()
+
+        job = await work.aenqueue()
+        with pytest.raises(psycopg.OperationalError):
+            await soon(distant.atick(), within=10)
+    assert (await app.handle(job.id).arefresh()).state is JobState.RUNNING
+    watch.execute("select penstock.expire_lease(id) from penstock.leases")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("limit", 0), ("limit", -1), ("limit", "5"), ("limit", 2.5), ("budget", 0), ("budget", -1), ("budget", math.nan),
+     ("budget", math.inf), ("budget", "5"), ("queues", {"default": 0})],
+)  # fmt: skip
+async def test_bad_limits_are_named_and_nothing_runs(app: Penstock, field: str, value: Any) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    job = await work.aenqueue()
+    with pytest.raises(InvalidInput, match=f"^{field}: "):
+        await app.atick(**{field: value})
+    assert (await job.arefresh()).state is JobState.READY
+
+
+def test_the_command_prints_what_became_of_each_job(commands: Commands) -> None:
+    job = commands.enqueue("quick")
+    [unknown] = commands.app.engine.enqueue([NewJob(kind="nobody", max_attempts=1)])
+    process = commands.start("tick", "tasks:app", "--json")
+    assert process.wait() == 0, process.complaint
+    results = json.loads((commands.folder / "out").read_text())["results"]
+    assert {each["id"]: (each["kind"], each["state"], each["attempt"]) for each in results} == {
+        str(job.id): ("quick", "succeeded", 1),
+        str(unknown.id): ("nobody", "failed", 1),
+    }
+    assert job.result(1) == process.pid
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--limit", "0"], "limit: must be at least 1, not 0"),
+        (["--budget", "0"], "budget: must be a positive number of seconds, not 0.0"),
+        (["--queues", "default:0"], "queues: 'default:0': write it as"),
+    ],
+)
+def test_the_command_names_the_wrong_option(commands: Commands, options: list[str], complaint: str) -> None:
+    commands.enqueue("quick")
+    process = commands.start("tick", "tasks:app", *options)
+    assert process.wait() == 1
+    [line] = process.complaint.splitlines()
+    assert line.startswith(f"error: {complaint}")
+    assert commands.watch.execute("select state::text from penstock.jobs").fetchall() == [("ready",)]

@@ -1,0 +1,380 @@
+"""How a worker learns of work: by being told, without asking again and again; and what it does when it is not told."""
+
+import asyncio
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from penstock import Backoff, Context, JobState, Penstock
+from penstock.engine.call import Call
+from penstock.job import Lease
+from penstock.worker import Worker, claimer, listener, maintenance
+from penstock.worker import worker as worker_module
+from tests.chaos.wire import open_wire
+from tests.conftest import Connect
+from tests.worker.running import working
+from tests.worker.until import soon, until
+
+FOR_EVER = 600.0
+
+
+@pytest.fixture
+def watch(connect: Connect) -> psycopg.Connection[Any]:
+    return connect()
+
+
+@pytest.fixture
+def never_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that look for work only when told to."""
+    monkeypatch.setattr(claimer, "FIRST_PAUSE", FOR_EVER)
+    monkeypatch.setattr(claimer, "LAST_PAUSE", FOR_EVER)
+    monkeypatch.setattr(maintenance, "EVERY", FOR_EVER)
+
+
+def waiting(watch: psycopg.Connection[Any], queue: str = "default") -> dict[Lease, int]:
+    """Who wants to be woken, and the backend that listens for them."""
+    return dict(watch.execute("select lease, backend from penstock.waiting where queue = %s", [queue]).fetchall())
+
+
+async def until_waiting(watch: psycopg.Connection[Any], *workers: Worker, queue: str = "default") -> None:
+    async def all_wait() -> bool:
+        return set(waiting(watch, queue)) == {worker.lease for worker in workers}
+
+    await until(all_wait)
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_an_idle_worker_is_told_of_a_job(app: Penstock, watch: psycopg.Connection[Any]) -> None:
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    async with working(app, {"default": 1, "other": 1}) as worker:
+        await until_waiting(watch, worker)
+        await until_waiting(watch, worker, queue="other")
+        for number in range(20):
+            queue = "other" if number % 2 else "default"
+            assert await (await work.using(queue=queue).aenqueue(number)).aresult(10) == number
+        # by COPY too
+        jobs = await work.aenqueue_many([{"number": number} for number in range(100)])
+        assert [await job.aresult(10) for job in jobs] == list(range(100))
+    assert waiting(watch) == {}
+
+
+async def test_nobody_is_told_while_all_are_busy(
+    app: Penstock, watch: psycopg.Connection[Any], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claimer, "BUSY", 0.05)
+    go = asyncio.Event()
+
+    @app.job
+    async def work() -> None:
+        await go.wait()
+
+    ears = connect()
+    ears.execute('listen "penstock.wake"; listen "penstock.hand"')
+    async with working(app, {"default": 1}) as one, working(app, {"default": 1}) as two:
+        await until_waiting(watch, one, two)
+        jobs = [await work.aenqueue() for _ in range(2)]
+        await until_waiting(watch)
+        assert list(ears.notifies(timeout=0.05)) != []
+        jobs += [await work.aenqueue() for _ in range(5)]
+        assert list(ears.notifies(timeout=0.1)) == []
+        go.set()
+        for job in jobs:
+            await job.aresult(10)
+        await until_waiting(watch, one, two)
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_wake_up_that_reaches_a_full_worker_is_passed_on(
+    app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claimer, "BUSY", FOR_EVER)
+    go = asyncio.Event()
+
+    @app.job
+    async def block(ctx: Context) -> None:
+        await go.wait()
+
+    @app.job
+    async def work(ctx: Context) -> int:
+        return ctx.lease
+
+    async with working(app, {"default": 1}) as one, working(app, {"default": 1}) as two:
+        await until_waiting(watch, one, two)
+        blocked = await block.aenqueue()
+
+        async def taken() -> list[tuple[Lease]]:
+            running = "select lease from penstock.jobs where id = %s and state = 'running'"
+            return watch.execute(running, [blocked.id]).fetchall()
+
+        [(full,)] = await until(taken)
+        free = next(worker.lease for worker in (one, two) if worker.lease != full)
+        with watch.transaction():
+            # an enqueue whose notice goes to the full one and to nobody else
+            watch.execute("create temp table kept on commit drop as select * from penstock.waiting")
+            watch.execute("delete from penstock.waiting")
+            job = work.using(connection=watch).enqueue()
+            watch.execute("insert into penstock.waiting select * from kept")
+            watch.execute("select pg_notify('penstock.wake', %s::text)", [full])
+        assert await job.aresult(10) == free
+        assert set(waiting(watch)) == {free}
+        go.set()
+
+
+def tell_of_look(worker: Worker, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set when the worker has looked for work once more after it asked to be woken."""
+    looked = asyncio.Event()
+    arun = worker._engine.arun
+
+    async def run_and_tell(call: Call[Any]) -> Any:
+        result = await arun(call)
+        if "penstock.claim(" in call.text and waiting(watch):
+            looked.set()
+        return result
+
+    monkeypatch.setattr(worker._engine, "arun", run_and_tell)
+    return looked
+
+
+async def test_a_job_committed_after_the_last_look_is_found_soon(
+    app: Penstock, watch: psycopg.Connection[Any], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.job
+    async def work() -> float:
+        return time.monotonic()
+
+    producer = connect()
+    began = time.monotonic()
+    with producer.transaction():
+        # nobody waits yet, so nobody is told of it
+        job = work.using(connection=producer).enqueue()
+        worker = app.worker()
+        looked = tell_of_look(worker, watch, monkeypatch)
+        running = asyncio.create_task(worker.run())
+        await soon(worker.ready.wait())
+        await soon(looked.wait())
+    committed = time.monotonic()
+    assert await job.aresult(20) - committed < 2 * (committed - began) + 1
+    worker.stop()
+    await running
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_scheduled_job_starts_on_time(app: Penstock, watch: psycopg.Connection[Any]) -> None:
+    @app.job
+    async def work() -> float:
+        return time.monotonic()
+
+    async with working(app) as worker:
+        await until_waiting(watch, worker)
+        due = time.monotonic() + 0.3
+        later = await work.using(delay=2).aenqueue()
+        sooner = await work.using(delay=0.3).aenqueue()
+        assert due <= await sooner.aresult(10) < due + 0.3
+        assert (await later.arefresh()).state is JobState.SCHEDULED
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_retry_and_a_snooze_start_on_time(app: Penstock) -> None:
+    @app.job(backoff=Backoff(0.2, jitter=0))
+    async def retried(ctx: Context) -> float:
+        ran.append(time.monotonic())
+        if ctx.attempt == 1:
+            raise ValueError("again")
+        return time.monotonic()
+
+    @app.job
+    async def snoozed(ctx: Context) -> float:
+        ran.append(time.monotonic())
+        if ctx.job.snoozes == 0:
+            ctx.snooze(0.2)
+        return time.monotonic()
+
+    async with working(app):
+        for handler in (retried, snoozed):
+            ran: list[float] = []
+            await (await handler.aenqueue()).aresult(10)
+            [(first, second)] = pairwise(ran)
+            assert 0.2 <= second - first < 0.5
+
+
+async def leader(watch: psycopg.Connection[Any]) -> Lease | None:
+    found = watch.execute("select lease from penstock.leader where until > penstock.clock()").fetchone()
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+async def test_another_takes_over_what_is_done_by_one_for_all(
+    app: Penstock, watch: psycopg.Connection[Any], how: str
+) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    first = app.worker(lease=0.9)
+    running = asyncio.create_task(first.run())
+    await soon(first.ready.wait())
+    async with working(app, lease=0.9) as second:
+        assert await leader(watch) == first.lease
+        if how == "stopped":
+            first.stop()
+        else:
+            kill(first, running)
+            watch.execute("update penstock.leader set until = now()")  # five seconds later
+
+        async def taken_over() -> bool:
+            return await leader(watch) == second.lease
+
+        await until(taken_over, within=5)
+        await (await work.using(delay=0.1).aenqueue()).aresult(10)
+
+        async def only_one_is_left() -> bool:
+            return watch.execute("select array_agg(id) from penstock.leases").fetchone() == ([second.lease],)
+
+        await until(only_one_is_left)
+    await soon(asyncio.wait([running]))
+
+
+def kill(worker: Any, running: "asyncio.Task[None]") -> None:
+    """As SIGKILL does: nothing is said any more, and the connections end."""
+    for loop in (
+        worker._claimer, worker._listener, worker._leases, worker._maintenance, worker._cron, worker._completer,
+        worker._reporter,
+    ):  # fmt: skip
+        loop._task.cancel()
+    worker._leave = worker._engine.aclose
+    running.cancel()
+
+
+@pytest.mark.usefixtures("never_looking")
+@pytest.mark.parametrize("when", ["before it starts", "while it is idle", "while it is idle and the rate is new"])
+async def test_a_queue_with_a_rate_goes_on_by_itself(app: Penstock, watch: psycopg.Connection[Any], when: str) -> None:
+    @app.job
+    async def work() -> None: ...
+
+    async def set_rate() -> None:
+        await app.queues.aset("default", rate=20, rate_period=0.5)
+
+    async def enqueue() -> None:
+        await app.aenqueue_many(work.prepare() for _ in range(50))
+
+    async def all_ended() -> bool:
+        return watch.execute("select count(*) from penstock.history").fetchone() == (50,)
+
+    if when != "while it is idle and the rate is new":
+        await set_rate()
+    if when == "before it starts":
+        await enqueue()
+    async with working(app) as worker:
+        await until_waiting(watch, worker)
+        if when == "while it is idle and the rate is new":
+            await set_rate()
+        if when != "before it starts":
+            await enqueue()
+        await until(all_ended, within=5)
+    found = watch.execute("select extract(epoch from started_at)::float from penstock.history order by started_at")
+    started = [at for (at,) in found.fetchall()]
+    assert all(later - at >= 0.499 for at, later in zip(started, started[20:], strict=False))
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_paused_queue_goes_on_as_soon_as_it_is_resumed(app: Penstock, watch: psycopg.Connection[Any]) -> None:
+    @app.job
+    async def work() -> int:
+        return 1
+
+    await app.queues.apause("default")
+    async with working(app) as worker:
+        await until_waiting(watch, worker)
+        job = await work.aenqueue()
+        for _ in range(20):
+            assert (await job.arefresh()).state is JobState.READY
+        await app.queues.aresume("default")
+        assert await job.aresult(10) == 1
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_worker_whose_listening_connection_ends_listens_again(
+    app: Penstock, watch: psycopg.Connection[Any]
+) -> None:
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    async with working(app) as worker:
+        for number in range(3):
+            await until_waiting(watch, worker)
+            [backend] = waiting(watch).values()
+            watch.execute("select pg_terminate_backend(%s)", [backend])
+            # also when nobody is there to be told
+            assert await (await work.aenqueue(number)).aresult(10) == number
+
+            async def listens_again(backend: int = backend) -> bool:
+                return list(waiting(watch).values()) not in ([], [backend])
+
+            await until(listens_again)
+            assert await (await work.aenqueue(number)).aresult(10) == number
+
+
+async def test_jobs_flow_while_a_worker_cannot_listen(
+    app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    refused = asyncio.Event()
+
+    def refuse(url: str) -> Any:
+        refused.set()
+        raise psycopg.OperationalError("too many connections")
+
+    async with working(app) as worker:
+        await until_waiting(watch, worker)
+        monkeypatch.setattr(listener, "settings_for", refuse)
+        watch.execute("select pg_terminate_backend(backend) from penstock.waiting")
+        await soon(refused.wait())
+        for number in range(3):
+            assert await (await work.aenqueue(number)).aresult(10) == number
+        monkeypatch.undo()
+        before = waiting(watch)
+
+        async def listens_again() -> bool:
+            return waiting(watch) not in ({}, before)
+
+        await until(listens_again)
+        assert await (await work.aenqueue(3)).aresult(10) == 3
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_listening_connection_that_is_half_open_is_noticed_and_replaced(
+    url: str, app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(worker_module, "PATIENCE", 0.5)
+
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    with open_wire(url, tmp_path) as wire:
+        async with Penstock(wire.url) as distant:
+            distant.job(work.function)
+            async with working(distant, lease=1.5) as worker:
+                await until_waiting(watch, worker)
+                before = waiting(watch)
+                # what is connected is never answered again, and nobody is told
+                wire.order("vanish")
+                wire.order("heal")
+                job = await work.aenqueue(1)
+                assert await job.aresult(20) == 1
+
+                async def listens_again() -> bool:
+                    return list(waiting(watch).values()) not in ([], list(before.values()))
+
+                await until(listens_again)
+                assert await (await work.aenqueue(2)).aresult(10) == 2

@@ -1,0 +1,113 @@
+"""`penstock worker` as a process: how signals end it, what its exit code says, and how it complains."""
+
+import json
+import signal
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from penstock import JobState
+from tests.app.until import until
+from tests.worker.processes import Commands
+from tests.worker.processes import commands as commands
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_jobs_finish_and_the_exit_code_says_so(commands: Commands, number: signal.Signals) -> None:
+    process = commands.start_worker()
+    job = commands.enqueue_and_start("wait", "a")
+    process.send(number)
+    until(lambda: "stopping: 1 jobs have 30 s to finish" in process.complaint)
+    commands.go("a")
+    assert process.wait() == 0
+    assert job.result(1) == process.pid
+    assert commands.leases == {}
+
+
+@pytest.mark.parametrize("kind", ["wait", "stuck", "stuck_inside"])
+def test_the_exit_code_tells_that_jobs_were_given_back(commands: Commands, kind: str) -> None:
+    process = commands.start_worker("--grace", 0.1)
+    job = commands.enqueue_and_start(kind, "a" if kind == "wait" else None)
+    process.send(signal.SIGTERM)
+    assert process.wait(10) == 3
+    record = job.refresh()
+    assert (record.state, record.attempt, record.errors) == (JobState.READY, 0, [])
+    assert commands.leases == {}
+
+
+@pytest.mark.parametrize("kind", ["wait", "stuck", "stuck_inside"])
+@pytest.mark.parametrize(
+    "numbers", [(signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT)], ids=["SIGTERM", "SIGINT"]
+)
+def test_a_second_signal_ends_at_once(
+    commands: Commands, kind: str, numbers: tuple[signal.Signals, signal.Signals]
+) -> None:
+    process = commands.start_worker("--grace", 600)
+    job = commands.enqueue_and_start(kind, "a" if kind == "wait" else None)
+    process.send(numbers[0])
+    until(lambda: "to finish" in process.complaint)
+    process.send(numbers[1])
+    assert process.wait(10) == 3
+    record = job.refresh()
+    assert (record.state, record.attempt) == (JobState.READY, 0)
+
+
+def test_log_lines_are_json_where_no_person_reads_them(commands: Commands) -> None:
+    process = commands.start_worker("--queues", "default:2")
+    job = commands.enqueue("quick")
+    assert job.result(10) == process.pid
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    assert [line["message"] for line in process.lines if line["message"].endswith("runs default × 2")]
+    about = [line for line in process.lines if line.get("job") == str(job.id)]
+    assert {(line["kind"], line["attempt"]) for line in about} == {("quick", 1)}
+    assert all(line["time"] and line["level"] == "info" and line["logger"] for line in process.lines)
+
+
+def test_log_lines_are_for_people_when_asked(commands: Commands) -> None:
+    process = commands.start_worker("--log-format", "text")
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    with pytest.raises(json.JSONDecodeError):
+        process.lines  # noqa: B018 - reads them
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere:app"], "there is no module 'nowhere' here"),
+        (["tasks:other"], "'other' of tasks is no Penstock application"),
+        (["tasks:here"], "'here' of tasks is not a Penstock application"),
+        (["tasks:app", "--queues", "default:0"], "queues: 'default:0': write it as default:50,exports:3"),
+        (["tasks:app", "--queues", "default:many"], "queues: 'default:many': write it as default:50,exports:3"),
+        (["tasks:app", "--queues", ""], "queues: '': write it as"),
+        (["tasks:app", "--processes", "0"], "processes: '0': write it as 2, or as 1:4"),
+        (["tasks:app", "--processes", "4:1"], "processes: '4:1': write it as 2, or as 1:4"),
+        (["tasks:app", "--processes", "two"], "processes: 'two': write it as 2, or as 1:4"),
+        (["tasks:app", "--grace", "-1"], "grace: "),
+        (["tasks:app", "--lease", "0"], "lease"),
+    ],
+)
+def test_what_cannot_start_says_why_in_one_line(commands: Commands, arguments: list[str], complaint: str) -> None:
+    process = commands.start("worker", *arguments)
+    assert process.wait() == 1
+    [line] = process.complaint.splitlines()
+    assert line.startswith(f"error: {complaint}")
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_database_out_of_reach_is_told_in_one_line(commands: Commands, processes: str) -> None:
+    nowhere = make_conninfo(commands.url, port="1")
+    process = commands.start("worker", "tasks:app", "--processes", processes, url=nowhere)
+    assert process.wait(10) == 1
+    [line] = process.complaint.splitlines()
+    assert line.startswith("error: ")
+    assert "connection" in line
+
+
+def test_a_database_without_our_schema_is_told_in_one_line(commands: Commands, empty_url: str) -> None:
+    process = commands.start("worker", "tasks:app", url=empty_url)
+    assert process.wait(10) == 1
+    [line] = process.complaint.splitlines()
+    assert line.startswith("error: ")
+    assert "penstock migrate" in line
