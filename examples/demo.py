@@ -1,122 +1,125 @@
-"""`make demo`: starts a real Postgres of its own, enqueues jobs, runs them, and shows what became of them.
+"""`make demo`: starts a real Postgres of its own and a worker, gives it jobs, and shows what becomes of them."""
 
-Jobs are run here by hand through the client that workers use: claim, call the handler, report.
-"""
-
+import asyncio
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from penstock import Backoff, ClaimedJob, Flow, JobHandle, JobState, Penstock, batch
-from penstock.engine import calls
-from penstock.job import Lease
-from penstock.payload import encode_output, loads
+from penstock import Backoff, Context, Flow, Job, JobHandle, JobState, Penstock, SyncContext, batch
 
 app = Penstock(folder=Path(__file__).parent.parent / ".penstock")
 console = Console()
 
 
 @app.job(queue="demo")
-def write_chapter(number: int) -> dict[str, int]:
+async def write_chapter(ctx: Context, number: int) -> dict[str, int]:
+    for page in range(1, 11):
+        await asyncio.sleep(random.uniform(0.005, 0.03))
+        await ctx.progress(done=page, total=10)
     return {"chapter": number, "words": random.randint(1500, 4000)}
 
 
 @app.job(queue="demo")
-def set_chapter(number: int) -> dict[str, int]:
-    return {"chapter": number, "pages": random.randint(8, 20)}
+def set_chapter(ctx: SyncContext, number: int) -> dict[str, int]:
+    """Not async: it runs in a thread."""
+    [text] = ctx.outputs()
+    time.sleep(random.uniform(0.05, 0.15))
+    return {"chapter": number, "pages": text.output["words"] // 250}
 
 
 @app.job(queue="demo")
-def bind_book(title: str) -> dict[str, str]:
-    return {"title": title, "bound": "yes"}
+async def bind_book(ctx: Context, title: str) -> dict[str, str | int]:
+    chapters = [earlier.output for earlier in await ctx.outputs() if earlier.kind == "set_chapter"]
+    return {"title": title, "pages": sum(chapter["pages"] for chapter in chapters)}
 
 
 @app.job(queue="demo", max_attempts=3, backoff=Backoff.constant(0.05))
-def send_copy(reader: str) -> str:
+async def send_copy(reader: str) -> str:
     if reader == "nobody":
         raise ValueError("there is nobody of that name")
     return f"sent to {reader}"
 
 
-def run_jobs(until_done: JobHandle[object], report: Callable[[], None]) -> None:
-    """A worker in a dozen lines: it holds a lease, claims, runs and reports."""
-    engine = app.engine
-    lease = engine.run(calls.open_lease("demo", queues=["demo"]))
-    while not until_done.refresh().state.final:
-        engine.run(calls.promote())
-        for job in engine.run(calls.claim(lease, "demo", 4)):
-            time.sleep(0.03)  # so that there is something to see
-            run_one(lease, job)
-            report()
-    engine.run(calls.close_lease(lease))
+@app.job(queue="fast")
+async def count(number: int) -> None: ...
 
 
-def run_one(lease: Lease, job: ClaimedJob) -> None:
-    handler = app.handler(job.kind)
-    try:
-        output = handler(**loads(job.args))
-    except ValueError as error:
-        app.engine.run(calls.fail(lease, [job], [{"error": str(error)}]))
-    else:
-        app.engine.run(calls.complete(lease, [job], [encode_output(output)]))
-
-
-def show(title: str, flow: Flow) -> JobHandle[object]:
-    """Enqueues a flow and runs it, with its own progress as the bar."""
-    handle = app.enqueue(flow)
+async def show(title: str, flow: Flow) -> JobHandle[object]:
+    """Enqueues a flow and follows its progress."""
+    handle = await app.aenqueue(flow)
     with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%")) as progress:
         task = progress.add_task(title, total=100)
-
-        def report() -> None:
-            job = handle.refresh()
+        while True:
+            job = await handle.arefresh()
             phase = job.progress.get("phase", "")
             progress.update(task, completed=job.percent, description=f"{title} [dim]{phase}[/]")
+            if job.state.final:
+                return handle
+            await asyncio.sleep(0.05)
 
-        run_jobs(handle, report)
-        report()
-    return handle
+
+async def show_speed(jobs: int) -> None:
+    started = time.perf_counter()
+    handles = await count.aenqueue_many([{"number": number} for number in range(jobs)])
+    enqueued = time.perf_counter()
+    for handle in handles[-100:]:
+        await handle.aresult(timeout=60)
+    finished = time.perf_counter()
+    console.print(
+        f"{jobs:,} jobs enqueued in {enqueued - started:.2f} s by one call and run in {finished - enqueued:.2f} s, "
+        "each on record\n"
+    )
 
 
-def main() -> None:
+async def main() -> None:
     console.print("[bold]Penstock[/]: starting a Postgres of its own under .penstock/ …")
     started = time.perf_counter()
-    app.url()
+    await asyncio.to_thread(app.url)
     console.print(f"ready after {time.perf_counter() - started:.1f} s\n")
 
-    book = Flow(then=bind_book.prepare(title="The Reservoir"), phases={"writing": (0, 50), "setting": (50, 90)})
-    for number in range(1, 9):
-        text = book.add(write_chapter.prepare(number=number), phase="writing")
-        book.add(set_chapter.prepare(number=number), after=[text], phase="setting")
-    show("a book of 8 chapters, each written, then set; then bound", book)
+    async with app:
+        worker = app.worker({"demo": 4, "fast": 50})
+        running = asyncio.create_task(worker.run())
+        try:
+            await worker.ready.wait()
 
-    readers = ["Ada", "Grace", "Edsger", "nobody", "Barbara"]
-    copies = show("a batch of 5, one of which cannot succeed   ", batch(send_copy.prepare(reader=r) for r in readers))
-    console.print(f"the batch ended as {copies.refresh().state} with {copies.refresh().output}\n")
+            book = Flow(then=bind_book.prepare(title="The Reservoir"), phases={"writing": (0, 50), "setting": (50, 90)})
+            for number in range(1, 9):
+                text = book.add(write_chapter.prepare(number=number), phase="writing")
+                book.add(set_chapter.prepare(number=number), after=[text], phase="setting")
+            await show("a book of 8 chapters, each written, then set; then bound", book)
 
-    started = time.perf_counter()
-    write_chapter.using(queue="later", delay=3600).enqueue_many([{"number": n} for n in range(10_000)])
-    console.print(f"10,000 jobs for later enqueued in {time.perf_counter() - started:.2f} s by one call\n")
+            readers = ["Ada", "Grace", "Edsger", "nobody", "Barbara"]
+            sending = batch(send_copy.prepare(reader=reader) for reader in readers)
+            copies = await show("a batch of 5, one of which cannot succeed   ", sending)
+            report = await copies.arefresh()
+            console.print(f"the batch ended as {report.state} with {report.output}\n")
 
-    table = Table("job", "kind", "state", "attempts", "result", box=None, header_style="bold")
-    for job in app.jobs.list(queue=["demo", "default"], limit=12).jobs:
-        colour = "green" if job.state is JobState.SUCCEEDED else "red"
-        result = job.output if job.output is not None else job.last_error
-        table.add_row(str(job.id)[-12:], job.kind, f"[{colour}]{job.state}[/]", str(job.attempt), str(result))
-    console.print(table)
-    app.jobs.cancel(*(job.id for job in app.jobs.each(queue="later", state="scheduled")))
+            await show_speed(20_000)
+            show_jobs((await app.jobs.alist(queue=["demo", "default"], limit=12)).jobs)
+        finally:
+            worker.stop()
+            await running
     console.print(
         "\nLook around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  [bold].venv/bin/penstock queues list[/]"
     )
 
 
+def show_jobs(jobs: list[Job]) -> None:
+    table = Table("job", "kind", "state", "attempts", "result", box=None, header_style="bold")
+    for job in jobs:
+        colour = "green" if job.state is JobState.SUCCEEDED else "red"
+        result = job.output if job.output is not None else job.last_error
+        table.add_row(str(job.id)[-12:], job.kind, f"[{colour}]{job.state}[/]", str(job.attempt), str(result))
+    console.print(table)
+
+
 if __name__ == "__main__":
     try:
-        with app:
-            main()
+        asyncio.run(main())
     except KeyboardInterrupt:
         raise SystemExit("stopped; the Postgres has gone too, and what was enqueued is kept under .penstock/") from None
