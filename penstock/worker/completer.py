@@ -32,13 +32,13 @@ class Completer(Loop):
         engine: PostgresEngine,
         forget: Callable[[Lane, Run], None],
         reported: Callable[[], None],
-        due_in: Callable[[float], None],
+        may_be_due: Callable[[], None],
     ) -> None:
         super().__init__()
         self._engine = engine
         self._forget = forget
         self._reported = reported
-        self._due_in = due_in
+        self._may_be_due = may_be_due
         self._ended: list[Ended] = []
         self._reporting: list[Ended] = []
         self._something = asyncio.Event()
@@ -159,7 +159,7 @@ class Completer(Loop):
     def _set_alarm(self, fates: dict[Any, tuple[Any, Any]]) -> None:
         """A retry may be due before anybody looks."""
         if any(run_at is not None for _, run_at in fates.values()):
-            self._due_in(0.0)
+            self._may_be_due()
 
 
 def _jobs(runs: Sequence[tuple[Run, Any]]) -> list[ClaimedJob]:

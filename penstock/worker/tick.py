@@ -52,7 +52,7 @@ class Tick:
         threads = sum(queues.values())
         self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads)
         self._executor = Executor(self._calls, self._end)
-        self._completer = Completer(engine, self._executor.forget, self._reported.set, lambda _: None)
+        self._completer = Completer(engine, self._executor.forget, self._reported.set, lambda: None)
 
     async def run(self, limit: int, budget: float) -> list[TickResult]:
         deadline = time.monotonic() + budget

@@ -85,9 +85,7 @@ class Worker:
             threads=sum(queues.values()) + _SPARE_THREADS,
         )  # fmt: skip
         self._executor = Executor(self._calls, self._end)
-        self._completer = Completer(
-            self._engine, self._executor.forget, self._look, lambda _: self._maintenance.look_now()
-        )
+        self._completer = Completer(self._engine, self._executor.forget, self._look, self._maintenance.look_now)
         self._claimer = Claimer(
             self._engine, self._leases, self._listener, self._executor, self._lanes,
             woken_for_nothing=self._maintenance.look_now,
