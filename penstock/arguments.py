@@ -49,10 +49,10 @@ class Arguments:
         self._by_position_only = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_ONLY)
         self._open_ended = open_ended
         self._positional = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-        shape = msgspec.defstruct(
+        self._shape = msgspec.defstruct(
             function.__name__, fields, kw_only=True, forbid_unknown_fields=not open_ended, rename=None
         )
-        self._decoder: msgspec.json.Decoder[msgspec.Struct] = msgspec.json.Decoder(shape, dec_hook=from_builtin)
+        self._decoder: msgspec.json.Decoder[msgspec.Struct] = msgspec.json.Decoder(self._shape, dec_hook=from_builtin)
 
     def encode(self, args: Sequence[object], kwargs: Mapping[str, object], limit: int) -> bytes:
         """A call's arguments as JSON that the handler will accept, or an error that names the one at fault."""
@@ -69,6 +69,14 @@ class Arguments:
             return self._decoder.decode(encoded)
         except msgspec.ValidationError as error:
             raise self._explain(str(error)) from None
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments; of a type that has none, only that anything goes."""
+        schema = msgspec.json.schema(self._shape, schema_hook=lambda _: {})
+        name = schema.pop("$ref").rpartition("/")[2]
+        definitions = schema.pop("$defs")
+        shape: dict[str, Any] = definitions.pop(name)
+        return shape | ({"$defs": definitions} if definitions else {})
 
     def bind(self, encoded: str) -> tuple[list[Any], dict[str, Any]]:
         """The arguments to call the handler with, by position and by name."""
@@ -105,7 +113,7 @@ class Arguments:
 
 def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(function)
+        return typing.get_type_hints(function, include_extras=True)
     except NameError:
         # a name that exists for type checkers only: take the values as they come
         return {}
@@ -139,6 +147,8 @@ def _of_one_job(
     if parameters[0].kind is parameters[0].VAR_KEYWORD or parameters[0].default is not parameters[0].empty:
         raise InvalidInput(parameters[0].name, "of a batch handler must be a list, without a default")
     hint = hints.get(parameters[0].name, list)
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = typing.get_args(hint)[0]
     if hint is not list and typing.get_origin(hint) not in (list, collections.abc.Sequence):
         raise InvalidInput(parameters[0].name, f"of a batch handler must be a list, not {hint!r}")
     [one] = typing.get_args(hint) or (Any,)

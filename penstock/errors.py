@@ -61,6 +61,42 @@ class UniqueKeyTaken(PenstockError):
     """A finished job cannot come back while another live job holds its unique key."""
 
 
+class NotAllowed(PenstockError):
+    """The user may not do this: nobody is signed in, the kind is not open to users, or the organisation not theirs."""
+
+
+class LimitReached(PenstockError):
+    """The user has done as much as their quota allows; `retry_in` seconds from now there may be room."""
+
+    def __init__(self, message: str, retry_in: float = 0) -> None:
+        super().__init__(message)
+        self.retry_in = retry_in
+
+
+class StorageFull(PenstockError):
+    """The user's artifacts take as much space as their quota allows."""
+
+
+class ArtifactExists(PenstockError):
+    """There is a file under that path, and it was to be created, not overwritten."""
+
+
+class UnknownArtifact(PenstockError, LookupError):
+    """There is no such artifact, or its file is gone."""
+
+
+class ArtifactExpired(PenstockError):
+    """The artifact was kept as long as it was meant to be; its file is gone or will be soon."""
+
+
+class StoreFault(PenstockError):
+    """The store of artifacts could not be reached, or refused."""
+
+
+class MissingExtra(PenstockError, ImportError):
+    """A part of Penstock that is installed separately is not."""
+
+
 class JobFailed(PenstockError):
     """The job whose result was asked for has failed for good."""
 
@@ -75,6 +111,10 @@ class SchemaTooNew(PenstockError):
 
 class NotMigrated(PenstockError):
     """The database has no Penstock schema, or an older one."""
+
+
+class RolesMissing(PenstockError):
+    """The login cannot act on behalf of users: the database has no such role, or does not let this login act as it."""
 
 
 class UnsupportedConnection(PenstockError, TypeError):

@@ -6,6 +6,7 @@ flow.add(make_pdf.prepare(chapter=1), after=[text], phase="pdf")
 app.enqueue(flow)
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
@@ -30,6 +31,7 @@ class Node:
     phase: str
     weight: float
     name: str | None
+    part: str | None = None
     after: list["Node"] = field(default_factory=list)
 
     def waits_for(self, *others: "Node") -> "Node":
@@ -40,8 +42,9 @@ class Node:
 class Flow:
     """Jobs that belong together. `then` is the flow's own last step; without it the flow ends by itself.
 
-    `phases` gives named phases their range of the flow's percentage, e.g. {"text": (10, 50)}; phases that are only
-    named on jobs share 100 % by the weight of their jobs.
+    `phases` gives named phases their range of the flow's percentage, e.g. {"text": (10, 50)}: it stays within the range
+    of the first phase that is not through, whatever later ones have done. Phases that are only named on jobs share
+    100 % by the weight of their jobs.
     """
 
     def __init__(
@@ -70,15 +73,20 @@ class Flow:
         phase: str = "",
         weight: float = 1.0,
         name: str | None = None,
+        part: str | None = None,
     ) -> Node:
-        """Adds a job, or a whole flow, that starts when everything in `after` has succeeded."""
+        """Adds a job, or a whole flow, that starts when everything in `after` has succeeded.
+
+        Jobs of the same `part` are counted as one: "7 of 16 documents". Where a part is named, jobs without one are not
+        counted.
+        """
         if not weight > 0:
             raise InvalidFlow("weight", f"must be positive, not {weight}")
         if self._phases and phase not in self._phases:
             raise InvalidFlow("phase", f"{phase!r} is none of this flow's phases: {', '.join(self._phases)}")
         if isinstance(work, NewJob) and work.unique_key is not None:
             raise InvalidFlow("unique", "belongs to the flow (its `then`), not to a job inside it")
-        node = Node(work, phase, weight, name, list(after))
+        node = Node(work, phase, weight, name, part, list(after))
         self._nodes.append(node)
         return node
 
@@ -101,7 +109,8 @@ class Flow:
                 head, *inner = node.work._place(waits, (*within, self))
             else:
                 head, inner = replace(node.work, id=new_job_id(), after=waits + node.work.after), []
-            options = dict(head.options or {}) | ({"name": node.name} if node.name else {})
+            named = {"name": node.name, "part": node.part}
+            options = dict(head.options or {}) | {key: value for key, value in named.items() if value}
             head = replace(head, phase=node.phase or None, weight=node.weight, options=options or None)
             heads[node] = head.id
             groups.append([head, *inner])
@@ -133,8 +142,8 @@ class Flow:
         for node in self._nodes:
             weights[node.phase] = weights.get(node.phase, 0.0) + node.weight
         total = sum(weights.values())
-        spans = {name: end - start for name, (start, end) in self._phases.items()}
-        return {
+        parts = Counter(node.part for node in self._nodes if node.part)
+        return ({"parts": dict(parts)} if parts else {}) | {
             "policy": self._policy,
             "hollow": self._hollow,
             "total": len(self._nodes),
@@ -143,10 +152,16 @@ class Flow:
             "cancelled": 0,
             "start": min((start for start, _ in self._phases.values()), default=0),
             "phases": [
-                {"name": name, "span": spans.get(name, 100 * weight / total), "weight": weight, "done": 0}
+                {"name": name, "weight": weight, "done": 0, **self._range_of(name, 100 * weight / total)}
                 for name, weight in weights.items()
             ],
         }
+
+    def _range_of(self, phase: str, share: float) -> dict[str, float]:
+        if phase not in self._phases:
+            return {"span": share}
+        start, end = self._phases[phase]
+        return {"from": start, "span": end - start}
 
 
 def batch(jobs: Iterable[NewJob], *, policy: Policy = "continue") -> Flow:

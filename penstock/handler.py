@@ -44,6 +44,8 @@ class Options:
     owner: str | None = None
     org: str | None = None
     after: Sequence["UUID | JobHandle[Any]"] = ()
+    users: bool = False
+    quota: str | None = None
 
     def for_engine(self) -> dict[str, Any] | None:
         """What travels with the job because only a worker or a retry needs it."""
@@ -74,6 +76,8 @@ class Choices(TypedDict, total=False):
     owner: str | None
     org: str | None
     after: Sequence["UUID | JobHandle[Any]"]
+    users: bool
+    quota: str | None
 
 
 class Handler(Generic[P, R]):
@@ -124,17 +128,28 @@ class Handler(Generic[P, R]):
         timeout = changed.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
             raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
-        for name in ("isolate", "batch"):
+        for name in ("isolate", "batch", "users", "quota"):
             if getattr(changed, name) != getattr(self.options, name):
                 raise InvalidInput(name, "is a choice of @app.job, not of a single call")
         handler._as_template()
         return handler
 
-    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+    def prepare(self, /, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """The job as a value, checked but not enqueued: for flows, batches and app.enqueue_many."""
         encoded = self.arguments.encode(args, kwargs, self._max_payload)
         job = replace(self._stamped(), id=new_job_id(), args=encoded)
         return self._with_unique_key(job)
+
+    def encode(self, args: Mapping[str, object]) -> bytes:
+        """Arguments by name as JSON that the handler will accept."""
+        return self.arguments.encode((), args, self._max_payload)
+
+    def declaration(self) -> dict[str, Any]:
+        """What the database must know to let users start such jobs: all that they do not choose themselves."""
+        template = self._as_template().to_json()
+        chosen = {name: value for name, value in template.items() if name not in ("id", "kind", "args")}
+        unique = self.options.unique is not False
+        return {"kind": self.kind, "template": chosen, "unique": unique, "quota": self.options.quota}
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""

@@ -16,6 +16,7 @@ class Call(Generic[T_co]):
 
     `repeatable` when running it twice is as good as once, so that it may be sent again after a lost connection.
     `binary` asks for rows in binary: a third less work in Python, for calls that only our own connections run.
+    `name` and `given` say the same without SQL, for workers that reach the engine through the API.
     """
 
     text: str
@@ -23,6 +24,8 @@ class Call(Generic[T_co]):
     read: Callable[[Sequence[Row]], T_co]
     repeatable: bool = False
     binary: bool = False
+    name: str = ""
+    given: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

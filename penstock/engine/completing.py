@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from penstock.engine import calls
 from penstock.engine.call import Script
+from penstock.engine.calls.arrays import InHand
 from penstock.engine.enqueueing import enqueue
-from penstock.job import ClaimedJob, Lease, NewJob
+from penstock.job import Lease, NewJob
 
 
-def complete_with(lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob]) -> Script[bool]:
+def complete_with(lease: Lease, job: InHand, output: bytes | None, further: Sequence[NewJob]) -> Script[bool]:
     """Enqueues further jobs and completes this one; False when it is no longer the lease's, and nothing may commit."""
     if further:
         yield from enqueue(further)

@@ -86,6 +86,11 @@ def enqueue(work: Work, *, copy: bool = True, alone: bool = False) -> Script[Seq
         for template, group in _group(jobs):
             yield from _copy(template, ids_of(group), [job.args for job in group])
         return AllCreated(ids_of(jobs))
+    return (yield from _hand_over(jobs))
+
+
+def _hand_over(jobs: Sequence[NewJob]) -> Script[list[Enqueued]]:
+    """As JSON, to the SQL function."""
     enqueued: list[Enqueued] = []
     # a flow's jobs name each other: they go together
     largest = max((len(job.args) for job in jobs), default=0)
@@ -98,7 +103,11 @@ def enqueue(work: Work, *, copy: bool = True, alone: bool = False) -> Script[Seq
 def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Script[None]:
     turn = 0
     # the database's clock, not ours: workers compare run_at with that one
-    now, fair_by = yield calls.clock_and_fairness(template.queue)
+    now, fair_by, may_copy = yield calls.before_copying(template.queue)
+    if not may_copy:
+        # of a login that does not own the table, such as a member of service_role, Postgres takes no COPY
+        yield from _hand_over(Bulk(template, args, ids).jobs())
+        return
     if fair_by:
         turn = yield calls.take_turns(template.queue, getattr(template, fair_by), len(ids))
     yield Copy(COPY, rows(template, ids, args, now=now, turn=turn, step=1 if fair_by else 0))

@@ -3,13 +3,14 @@
 Any number of processes may migrate at once: an advisory lock lets one do it, and the others find it done.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
 from penstock.errors import PenstockError, SchemaTooNew
-from penstock.sql import functions, functions_digest, migrations, quote_schema, render
+from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 
 OLDEST_POSTGRES = 15
 
@@ -36,13 +37,19 @@ class Migrated:
         return bool(self.applied) or self.functions_replaced
 
 
-def migrate(url: str, schema: str = "penstock") -> Migrated:
+Applications = Mapping[str, Sequence[Migration]]
+"""Migrations of applications with tables of their own, by the application's name."""
+
+
+def migrate(url: str, schema: str = "penstock", applications: Applications | None = None) -> Migrated:
     """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated."""
     with psycopg.connect(url, application_name="penstock migrate") as connection:
-        return migrate_on(connection, schema)
+        return migrate_on(connection, schema, applications)
 
 
-def migrate_on(connection: psycopg.Connection[Any], schema: str = "penstock") -> Migrated:
+def migrate_on(
+    connection: psycopg.Connection[Any], schema: str = "penstock", applications: Applications | None = None
+) -> Migrated:
     """The same on a connection; commits with the caller's transaction, if there is one."""
     if connection.info.server_version < OLDEST_POSTGRES * 10_000:
         raise PenstockError(
@@ -53,7 +60,7 @@ def migrate_on(connection: psycopg.Connection[Any], schema: str = "penstock") ->
         _execute(connection, "select pg_advisory_xact_lock(hashtextextended('penstock.migrate', 0))", schema)
         # the functions' bodies name tables and each other in any order
         _execute(connection, "set local check_function_bodies = off; set local client_min_messages = warning", schema)
-        _execute(connection, _BOOKKEEPING.replace("{schema}", quote_schema(schema)), schema)
+        _execute(connection, _BOOKKEEPING, schema)
         known = migrations()
         done = dict(
             connection.execute(
@@ -68,15 +75,45 @@ def migrate_on(connection: psycopg.Connection[Any], schema: str = "penstock") ->
                 render("insert into penstock.schema_migrations (number, name) values (%s, %s)", schema).encode(),
                 [migration.number, migration.name],
             )
-        stale = bool(due) or done.get(known[-1].number) != functions_digest()
+        stale = bool(due) or done.get(known[-1].number) != functions_digest() or _has_new_roles(connection, schema)
         if stale:
             _execute(connection, functions(), schema)
+            _execute(connection, grants(), schema)
             connection.execute(
                 render("update penstock.schema_migrations set functions = %s where number = %s", schema).encode(),
                 [functions_digest(), known[-1].number],
             )
             _execute(connection, "select penstock.add_partitions()", schema)
-        return Migrated(tuple(f"{migration.number:04}_{migration.name}" for migration in due), stale)
+        applied = [f"{migration.number:04}_{migration.name}" for migration in due]
+        for name, theirs in (applications or {}).items():
+            applied += _migrate_application(connection, name, theirs, schema)
+        return Migrated(tuple(applied), stale)
+
+
+def _migrate_application(
+    connection: psycopg.Connection[Any], application: str, known: Sequence[Migration], schema: str
+) -> list[str]:
+    """Applies those that are due; their text may name the engine's schema `penstock`, as ours does."""
+    table = render("penstock.application_migrations", schema)
+    done = connection.execute(f"select number from {table} where application = %s".encode(), [application]).fetchall()
+    due = [migration for migration in known if (migration.number,) not in done]
+    for migration in due:
+        _execute(connection, migration.text, schema)
+        connection.execute(
+            f"insert into {table} (application, number, name) values (%s, %s, %s)".encode(),
+            [application, migration.number, migration.name],
+        )
+    return [f"{application} {migration.number:04}_{migration.name}" for migration in due]
+
+
+def _has_new_roles(connection: psycopg.Connection[Any], schema: str) -> bool:
+    """Whether the roles of requests were made after the schema, and may not even enter it."""
+    found = connection.execute(
+        """select exists (select from pg_roles where rolname in ('authenticated', 'service_role')
+                             and not has_schema_privilege(oid, %s::text, 'usage'))""",
+        [schema],
+    ).fetchone()
+    return found == (True,)
 
 
 def _refuse_newer(in_database: int, in_code: int, schema: str) -> None:
@@ -88,4 +125,4 @@ def _refuse_newer(in_database: int, in_code: int, schema: str) -> None:
 
 
 def _execute(connection: psycopg.Connection[Any], text: str, schema: str) -> None:
-    connection.execute(render(text, schema).encode())
+    connection.execute(render(text, schema).replace("{schema}", quote_schema(schema)).encode())

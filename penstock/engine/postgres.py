@@ -1,7 +1,10 @@
 """The engine on Postgres: runs calls on pooled connections, and repeats what is safe to repeat after a fault."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -13,14 +16,23 @@ from penstock.engine.callers import async_runner_for, runner_for
 from penstock.engine.cursor import Cursor
 from penstock.engine.enqueueing import COPY_FROM, Bulk, Work, enqueue, ids_of
 from penstock.engine.pools import Pools
-from penstock.engine.runners import AsyncPsycopg, AsyncRunner, Psycopg, Runner, arun_script, one, run_script
+from penstock.engine.runners import (
+    AsyncActingAs,
+    AsyncPsycopg,
+    AsyncRunner,
+    Psycopg,
+    Runner,
+    arun_script,
+    one,
+    run_script,
+)
 from penstock.engine.translate import sqlstate
 from penstock.errors import DuplicateKey
 from penstock.job import ClaimedJob, Enqueued, Lease, NewJob
 
 T = TypeVar("T")
 
-_TRIES = 3
+_TRIES = 5
 _ROLLED_BACK = ("40001", "40P01")  # serialization failure, deadlock: Postgres undid everything
 _LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 
@@ -40,24 +52,51 @@ class PostgresEngine:
     # One call, by itself.
 
     def run(self, call: Call[T]) -> T:
-        for remaining in reversed(range(_TRIES)):
+        for attempt in range(1, _TRIES + 1):
             try:
                 with self.pools.sync().connection() as connection:
                     return run_script(Psycopg(connection, self.schema), one(call), self.schema)
             except psycopg.Error as error:
-                if not remaining or not _may_repeat(call, error):
+                if attempt == _TRIES or not _may_repeat(call, error):
                     raise
+                time.sleep(_pause(error, attempt))
         raise AssertionError("unreachable")
 
     async def arun(self, call: Call[T]) -> T:
-        for remaining in reversed(range(_TRIES)):
+        for attempt in range(1, _TRIES + 1):
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
                     return await arun_script(AsyncPsycopg(connection, self.schema), one(call), self.schema)
             except psycopg.Error as error:
-                if not remaining or not _may_repeat(call, error):
+                if attempt == _TRIES or not _may_repeat(call, error):
                     raise
+                await asyncio.sleep(_pause(error, attempt))
         raise AssertionError("unreachable")
+
+    async def arun_as(self, role: str, claims: str, call: Call[T]) -> T:
+        """Runs a call on a user's behalf: under their role, with their token's claims (JSON), in one transaction.
+
+        One message to the server: several statements in one are one transaction, at whose end role and claims are gone.
+        """
+        for attempt in range(1, _TRIES + 1):
+            try:
+                async with (await self.pools.of_this_loop()).connection() as connection:
+                    runner = AsyncActingAs(connection, self.schema, role, claims)
+                    return await arun_script(runner, one(call), self.schema)
+            except psycopg.Error as error:
+                if attempt == _TRIES or not _may_repeat(call, error):
+                    raise
+                await asyncio.sleep(_pause(error, attempt))
+        raise AssertionError("unreachable")
+
+    @asynccontextmanager
+    async def acting_as(self, role: str, claims: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection in a transaction under a user's role and claims, for tables of an application's own."""
+        async with (await self.pools.of_this_loop()).connection() as connection, connection.transaction():
+            await connection.execute(
+                "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true)", [role, claims]
+            )
+            yield connection
 
     # Enqueueing, on our connection or the caller's.
 
@@ -71,6 +110,7 @@ class PostgresEngine:
             except (psycopg.Error, DuplicateKey) as error:
                 if attempt == _TRIES or not _may_enqueue_again(error, attempt):
                     raise
+                time.sleep(_pause(error, attempt))
                 landed = self.run(calls.existing_ids(ids_of(work)))
                 if landed:
                     rest = _without(work, landed)
@@ -91,6 +131,7 @@ class PostgresEngine:
             except (psycopg.Error, DuplicateKey) as error:
                 if attempt == _TRIES or not _may_enqueue_again(error, attempt):
                     raise
+                await asyncio.sleep(_pause(error, attempt))
                 landed = await self.arun(calls.existing_ids(ids_of(work)))
                 if landed:
                     rest = _without(work, landed)
@@ -134,6 +175,12 @@ class PostgresEngine:
 
 def _may_repeat(call: Call[Any], error: psycopg.Error) -> bool:
     return sqlstate(error) in _ROLLED_BACK or (call.repeatable and isinstance(error, _LOST))
+
+
+def _pause(error: Exception, attempt: int) -> float:
+    """Whoever else was in a deadlock must get on meanwhile: at once, its victim came back for the same lock before the
+    winner had run, and lost again."""
+    return random.uniform(0.5, 1) * 0.01 * 3**attempt if sqlstate(error) in _ROLLED_BACK else 0.0  # noqa: S311
 
 
 def _may_enqueue_again(error: Exception, attempt: int) -> bool:

@@ -10,6 +10,7 @@ from psycopg.rows import tuple_row
 
 from penstock.engine.call import Call, Copy, Script
 from penstock.engine.translate import translate
+from penstock.errors import RolesMissing
 from penstock.sql import render
 
 T = TypeVar("T")
@@ -81,6 +82,42 @@ class AsyncPsycopg:
         ):
             for chunk in copy.chunks:
                 await stream.write(chunk)
+
+
+class AsyncActingAs:
+    """Runs each call as a transaction under a role and with claims, for the database's policies to decide upon.
+
+    Parameters become literals on this side: a statement with parameters of the server's would have to stand alone.
+    """
+
+    can_copy = False
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any], schema: str, role: str, claims: str) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._identity = [role, claims]
+
+    async def run(self, call: Call[T]) -> T:
+        async with psycopg.AsyncClientCursor(self._connection, row_factory=tuple_row) as cursor:
+            text = _ACT_AS + render(call.text, self._schema)
+            try:
+                await cursor.execute(text.encode(), [*self._identity, *call.params])
+            except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
+                # by where it was raised, because its words may be in any language
+                if error.diag.source_function == "call_string_check_hook":
+                    raise RolesMissing(_WITHOUT_ROLES.format(error.diag.message_primary)) from error
+                raise
+            cursor.nextset()
+            return call.read(await cursor.fetchall())
+
+    async def copy(self, _: Copy, /) -> None:
+        raise TypeError("a user cannot COPY")
+
+
+_WITHOUT_ROLES = """{}: requests of users run under the roles anon, authenticated and service_role.
+As an administrator of the database `create role … nologin noinherit` those it does not have,
+`grant anon, authenticated, service_role to` the login of this application, and run `penstock migrate`."""
+_ACT_AS = "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true); "
 
 
 class DBAPI:

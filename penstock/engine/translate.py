@@ -1,6 +1,7 @@
 """The engine's SQL errors as ours. A driver's own errors pass through as they are."""
 
 import re
+from typing import Any
 
 from penstock import errors
 
@@ -11,6 +12,11 @@ _BY_STATE: dict[str, type[errors.PenstockError]] = {
     "PS004": errors.LeaseLost,
     "PS005": errors.IdempotencyMismatch,
     "PS006": errors.UniqueKeyTaken,
+    "PS007": errors.ArtifactExists,
+    "PS010": errors.NotAllowed,
+    "PS011": errors.LimitReached,
+    "PS012": errors.LimitReached,
+    "PS013": errors.StorageFull,
 }
 _FIELD = re.compile(r"([\w.-]+): (.*)", re.DOTALL)
 
@@ -43,10 +49,15 @@ def translate(error: Exception, schema: str) -> errors.PenstockError | None:
     if issubclass(kind, errors.InvalidInput):
         parts = _FIELD.fullmatch(message)
         return kind(*parts.groups()) if parts else kind("", message)
+    if issubclass(kind, errors.LimitReached):
+        return kind(message, float(getattr(_diagnostics(error), "message_detail", None) or 0))
     return kind(message)
 
 
 def _message(error: Exception) -> str:
-    diagnostics = getattr(getattr(error, "orig", None) or error, "diag", None)
-    primary = getattr(diagnostics, "message_primary", None)
+    primary = getattr(_diagnostics(error), "message_primary", None)
     return primary or str(error).splitlines()[0].removeprefix("ERROR:").strip()
+
+
+def _diagnostics(error: Exception) -> Any:
+    return getattr(getattr(error, "orig", None) or error, "diag", None)

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from penstock.errors import InvalidInput
 
@@ -26,12 +27,21 @@ class Migration:
 @cache
 def migrations() -> tuple[Migration, ...]:
     """The numbered migrations, in order."""
-    found = []
-    for file in (files(__name__) / "migrations").iterdir():
+    return read_migrations(files(__name__) / "migrations")
+
+
+def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
+    """The files of a folder named like 0001_tables.sql, in order."""
+    found: dict[int, Migration] = {}
+    for file in folder.iterdir():
         if file.name.endswith(".sql"):
             number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append(Migration(int(number), name, file.read_text("utf-8")))
-    return tuple(sorted(found, key=lambda migration: migration.number))
+            if not number.isdigit() or int(number) in found:
+                raise InvalidInput(
+                    "migrations", f"{file.name}: must begin with a number of its own, as 0001_tables.sql"
+                )
+            found[int(number)] = Migration(int(number), name, file.read_text("utf-8"))
+    return tuple(found[number] for number in sorted(found))
 
 
 @cache
@@ -46,8 +56,14 @@ def functions() -> str:
 
 
 @cache
+def grants() -> str:
+    """Who may do what; `{schema}` stands for the schema's name where it stands alone."""
+    return (files(__name__) / "grants.sql").read_text("utf-8")
+
+
+@cache
 def functions_digest() -> str:
-    return hashlib.sha256(functions().encode()).hexdigest()[:16]
+    return hashlib.sha256((functions() + grants()).encode()).hexdigest()[:16]
 
 
 @cache

@@ -24,12 +24,68 @@ CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
 
 -- Name: add_partitions(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_partitions() RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET lock_timeout TO '200ms';
+
+-- Name: adopt_orphan(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.adopt_orphan(p_path text) RETURNS uuid
+    LANGUAGE sql;
 
 -- Name: advance_turn(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
     LANGUAGE plpgsql;
+
+-- Name: artifacts_due(interval); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.artifacts_due(p_grace interval) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off';
+
+-- Name: artifacts; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.artifacts (
+    id uuid NOT NULL,
+    job uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    stored_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    lease bigint,
+    size bigint,
+    duration double precision,
+    claims integer,
+    downloads integer DEFAULT 0 NOT NULL,
+    state text NOT NULL,
+    owner text,
+    org text,
+    kind text NOT NULL,
+    name text NOT NULL,
+    type text,
+    path text NOT NULL,
+    content_type text NOT NULL,
+    digest text,
+    metadata jsonb,
+    CONSTRAINT a_stored_one_has_a_size CHECK (((state <> 'stored'::text) OR ((size IS NOT NULL) AND (digest IS NOT NULL)))),
+    CONSTRAINT state_is_known CHECK ((state = ANY (ARRAY['writing'::text, 'stored'::text, 'removing'::text])))
+);
+
+-- Name: COLUMN artifacts.lease; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.artifacts.lease IS 'Who writes or wrote it: with claims, the run of the job. A run that lost its job cannot confirm it.';
+
+-- Name: COLUMN artifacts.digest; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.artifacts.digest IS 'SHA-256 of the bytes, in hexadecimal.';
+
+-- Name: artifacts_of_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.artifacts_of_job(p_job uuid) RETURNS SETOF penstock.artifacts
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
+
+-- Name: artifacts_shown(uuid, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.artifacts_shown(p_job uuid, p_flow boolean) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
 
 -- Name: as_array(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
@@ -44,6 +100,15 @@ CREATE FUNCTION penstock.backlog(p_queues text[], p_most integer DEFAULT 10000) 
 -- Name: backoff_delay(jsonb, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) RETURNS interval
     LANGUAGE plpgsql;
+
+-- Name: batch_of(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE;
+
+-- Name: begin_artifact(bigint, uuid, integer, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
 
 -- Name: bubble(uuid, text, numeric, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text) RETURNS void
@@ -105,10 +170,27 @@ COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: on
 CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) RETURNS void
     LANGUAGE plpgsql;
 
+-- Name: caller(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.caller() RETURNS text
+    LANGUAGE sql STABLE;
+
+-- Name: caller_or_refuse(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.caller_or_refuse(p_org text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql STABLE;
+
+-- Name: caller_orgs(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.caller_orgs() RETURNS text[]
+    LANGUAGE plpgsql STABLE;
+
 -- Name: cancel(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.cancel(p_ids uuid[], p_reason text DEFAULT 'cancelled'::text) RETURNS uuid[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
+
+-- Name: cancel_mine(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.cancel_mine(p_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: cancel_tree(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text DEFAULT 'cancelled'::text) RETURNS uuid[]
@@ -144,6 +226,10 @@ CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan';
 
+-- Name: count_downloads(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.count_downloads(p_ids uuid[]) RETURNS void
+    LANGUAGE sql;
+
 -- Name: queues; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.queues (
     name text NOT NULL,
@@ -177,9 +263,18 @@ CREATE FUNCTION penstock.count_starts(p_queue penstock.queues, p_ids uuid[], p_n
 CREATE FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint DEFAULT 0, p_seconds double precision DEFAULT 0, p_failures bigint DEFAULT 0, p_bytes bigint DEFAULT 0) RETURNS void
     LANGUAGE sql;
 
+-- Name: declare_kinds(jsonb, text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) RETURNS void
+    LANGUAGE plpgsql;
+
+-- Name: disown_artifact(uuid, uuid, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) RETURNS boolean
+    LANGUAGE plpgsql;
+
 -- Name: drop_old_history(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.drop_old_history() RETURNS integer
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: drop_partition(regclass, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) RETURNS boolean
@@ -240,10 +335,7 @@ CREATE FUNCTION penstock.expire_lease(p_lease bigint) RETURNS integer
 
 -- Name: extend_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.extend_lease(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[], leads boolean, seconds double precision)
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    LANGUAGE plpgsql;
 
 -- Name: fail(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
@@ -270,6 +362,10 @@ CREATE FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time z
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fold_usage() RETURNS integer
     LANGUAGE plpgsql;
+
+-- Name: forget_artifact(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.forget_artifact(p_id uuid) RETURNS void
+    LANGUAGE sql;
 
 -- Name: history; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.history (
@@ -380,6 +476,77 @@ CREATE FUNCTION penstock.get_job(p_id uuid) RETURNS SETOF penstock.all_jobs
     SET enable_bitmapscan TO 'off'
     SET jit TO 'off';
 
+-- Name: shown_error(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.shown_error(p_id uuid) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off';
+
+-- Name: my_jobs; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.my_jobs WITH (security_invoker='true') AS
+ SELECT jobs.id,
+    jobs.queue,
+    jobs.kind,
+    jobs.state,
+    jobs.priority,
+    jobs.attempt,
+    jobs.max_attempts,
+    jobs.snoozes,
+    jobs.waiting_on,
+    jobs.parent,
+    jobs.owner,
+    jobs.org,
+    jobs.phase,
+    jobs.weight,
+    jobs.cancel_requested,
+    jobs.args,
+    jobs.progress,
+    jobs.rollup,
+    NULL::jsonb AS output,
+    NULL::text AS error,
+    jobs.created_at,
+    jobs.run_at,
+    jobs.started_at,
+    NULL::timestamp with time zone AS finished_at
+   FROM penstock.jobs
+UNION ALL
+ SELECT history.id,
+    history.queue,
+    history.kind,
+    history.state,
+    history.priority,
+    history.attempt,
+    history.max_attempts,
+    history.snoozes,
+    0 AS waiting_on,
+    history.parent,
+    history.owner,
+    history.org,
+    history.phase,
+    history.weight,
+    false AS cancel_requested,
+    history.args,
+    history.progress,
+    history.rollup,
+    history.output,
+        CASE
+            WHEN (history.state <> 'succeeded'::penstock.job_state) THEN penstock.shown_error(history.id)
+            ELSE NULL::text
+        END AS error,
+    history.created_at,
+    history.run_at,
+    history.started_at,
+    history.finished_at
+   FROM penstock.history;
+
+-- Name: get_my_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.get_my_job(p_id uuid) RETURNS SETOF penstock.my_jobs
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off';
+
 -- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql;
@@ -390,6 +557,44 @@ CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan';
 
+-- Name: heartbeat(bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.heartbeat(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[], seconds double precision)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: hold_removed(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.hold_removed(p_id uuid) RETURNS text
+    LANGUAGE sql;
+
+-- Name: holds(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
+
+-- Name: is_callers(text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.is_callers(p_owner text, p_org text) RETURNS boolean
+    LANGUAGE sql STABLE;
+
+-- Name: is_writing(bigint, uuid, integer, uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
+
+-- Name: job_of_user(text, jsonb, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.job_of_user(p_kind text, p_args jsonb, p_owner text, p_org text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE;
+
+-- Name: job_tree(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.job_tree(p_job uuid) RETURNS TABLE(id uuid, kind text, state penstock.job_state)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off';
+
 -- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql STABLE
@@ -397,14 +602,28 @@ CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_no
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
 
+-- Name: known_paths(text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.known_paths(p_paths text[]) RETURNS SETOF text
+    LANGUAGE sql STABLE;
+
 -- Name: lead(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lead(p_lease bigint) RETURNS boolean
     LANGUAGE plpgsql;
+
+-- Name: list_artifacts(text, text, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer) RETURNS SETOF penstock.artifacts
+    LANGUAGE sql STABLE;
 
 -- Name: list_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.all_jobs
     LANGUAGE plpgsql STABLE
     SET jit TO 'off';
+
+-- Name: list_my_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.list_my_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.my_jobs
+    LANGUAGE plpgsql STABLE
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'on';
 
 -- Name: lock_flows(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock_flows(p_ids uuid[]) RETURNS void
@@ -418,6 +637,11 @@ CREATE FUNCTION penstock.lock_flows(p_ids uuid[]) RETURNS void
 -- Name: lock_limits(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
     LANGUAGE plpgsql;
+
+-- Name: lose_sight(bigint, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
 
 -- Name: maintain(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.maintain() RETURNS jsonb
@@ -529,6 +753,10 @@ CREATE FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integ
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
 
+-- Name: remove_artifacts(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.remove_artifacts(p_ids uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql;
+
 -- Name: remove_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.remove_schedule(p_name text) RETURNS boolean
     LANGUAGE plpgsql;
@@ -554,6 +782,11 @@ CREATE FUNCTION penstock.retry(p_ids uuid[], p_queue text DEFAULT NULL::text) RE
     SET enable_seqscan TO 'off'
     SET jit TO 'off';
 
+-- Name: retry_mine(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.retry_mine(p_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: retry_where(jsonb, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retry_where(p_filter jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql;
@@ -570,8 +803,16 @@ CREATE FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb DEFAULT 
 CREATE FUNCTION penstock.run_schedule(p_name text) RETURNS uuid
     LANGUAGE plpgsql;
 
+-- Name: scale_of(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.scale_of(p_queue text) RETURNS TABLE(paused boolean, ready bigint, running bigint, oldest_ready_seconds double precision, workers bigint)
+    LANGUAGE sql STABLE;
+
 -- Name: set_queue(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.set_queue(p_name text, p_settings jsonb DEFAULT '{}'::jsonb) RETURNS penstock.queues
+    LANGUAGE plpgsql;
+
+-- Name: set_quota(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.set_quota(p_name text, p_limits jsonb) RETURNS void
     LANGUAGE plpgsql;
 
 -- Name: set_schedule(text, text, text, jsonb, text, text, jsonb, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
@@ -585,12 +826,34 @@ CREATE FUNCTION penstock.settle(p_finished uuid[]) RETURNS void
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
 
+-- Name: shown(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.shown(p_errors jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE;
+
 -- Name: snooze(bigint, uuid[], integer[], double precision[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off';
+
+-- Name: stale_artifacts(interval, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql;
+
+-- Name: start(text, jsonb, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.start(p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_org text DEFAULT NULL::text, p_idempotency_key text DEFAULT NULL::text) RETURNS TABLE(id uuid, created boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: start_batch(jsonb, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.start_batch(p_jobs jsonb, p_org text DEFAULT NULL::text, p_idempotency_key text DEFAULT NULL::text) RETURNS TABLE(id uuid, created boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: start_for(text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) RETURNS TABLE(id uuid, created boolean)
+    LANGUAGE plpgsql;
 
 -- Name: starts_left(text, text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) RETURNS integer
@@ -607,12 +870,31 @@ CREATE FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims i
 CREATE FUNCTION penstock.stop_waiting(p_lease bigint, p_queues text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql;
 
+-- Name: store_artifact(bigint, uuid, integer, uuid, bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) RETURNS SETOF penstock.artifacts
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
+-- Name: stored_bytes(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
+
 -- Name: take_idempotency_key(penstock.jobs, text, double precision); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) RETURNS uuid
     LANGUAGE plpgsql;
 
+-- Name: take_quota(text, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
+
 -- Name: take_turns(text, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_turns(p_queue text, p_key text, p_jobs integer) RETURNS bigint
+    LANGUAGE plpgsql;
+
+-- Name: tell_it_runs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.tell_it_runs(p_id uuid) RETURNS integer
     LANGUAGE plpgsql;
 
 -- Name: tell_watchers(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
@@ -648,6 +930,18 @@ CREATE FUNCTION penstock.wake(p_queue text, p_jobs integer DEFAULT 1) RETURNS vo
 CREATE FUNCTION penstock.watch(p_id uuid) RETURNS boolean
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
+
+-- Name: withdraw_artifact(bigint, integer, uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid) RETURNS void
+    LANGUAGE sql;
+
+-- Name: application_migrations; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.application_migrations (
+    application text NOT NULL,
+    number integer NOT NULL,
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
 
 -- Name: edges; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.edges (
@@ -698,6 +992,20 @@ CREATE TABLE penstock.idempotency_keys (
     expires_at timestamp with time zone NOT NULL
 );
 
+-- Name: kinds; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.kinds (
+    kind text NOT NULL,
+    template jsonb NOT NULL,
+    is_unique boolean DEFAULT false NOT NULL,
+    quota text
+);
+
+-- Name: COLUMN kinds.template; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.kinds.template IS 'The fields of a job that its starter does not choose: queue, priority, max_attempts, options…';
+
+-- Name: COLUMN kinds.is_unique; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.kinds.is_unique IS 'While a job of the same owner with the same arguments is unfinished, it stands for further ones.';
+
 -- Name: leader; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.leader (
     only_row boolean DEFAULT true NOT NULL,
@@ -728,6 +1036,28 @@ ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+-- Name: operations; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.operations (
+    owner text NOT NULL,
+    quota text NOT NULL,
+    day date NOT NULL,
+    used integer NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: quotas; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.quotas (
+    name text NOT NULL,
+    per_day integer,
+    running integer,
+    unfinished integer,
+    storage bigint,
+    CONSTRAINT per_day_is_not_negative CHECK ((per_day >= 0)),
+    CONSTRAINT running_is_positive CHECK ((running > 0)),
+    CONSTRAINT storage_is_not_negative CHECK ((storage >= 0)),
+    CONSTRAINT unfinished_is_positive CHECK ((unfinished > 0))
 );
 
 -- Name: schema_migrations; Type: TABLE; Schema: penstock; Owner: -
@@ -835,6 +1165,18 @@ CREATE UNLOGGED TABLE penstock.waiting (
 -- Name: history_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.history ATTACH PARTITION penstock.history_strays DEFAULT;
 
+-- Name: application_migrations application_migrations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.application_migrations
+    ADD CONSTRAINT application_migrations_pkey PRIMARY KEY (application, number);
+
+-- Name: artifacts artifacts_path; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.artifacts
+    ADD CONSTRAINT artifacts_path UNIQUE (path);
+
+-- Name: artifacts artifacts_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.artifacts
+    ADD CONSTRAINT artifacts_pkey PRIMARY KEY (id);
+
 -- Name: edges edges_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.edges
     ADD CONSTRAINT edges_pkey PRIMARY KEY (job, waits_for);
@@ -855,6 +1197,10 @@ ALTER TABLE ONLY penstock.idempotency_keys
 ALTER TABLE ONLY penstock.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 
+-- Name: kinds kinds_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.kinds
+    ADD CONSTRAINT kinds_pkey PRIMARY KEY (kind);
+
 -- Name: leader leader_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.leader
     ADD CONSTRAINT leader_pkey PRIMARY KEY (only_row);
@@ -863,9 +1209,17 @@ ALTER TABLE ONLY penstock.leader
 ALTER TABLE ONLY penstock.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (id);
 
+-- Name: operations operations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.operations
+    ADD CONSTRAINT operations_pkey PRIMARY KEY (owner, quota, day);
+
 -- Name: queues queues_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
+
+-- Name: quotas quotas_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.quotas
+    ADD CONSTRAINT quotas_pkey PRIMARY KEY (name);
 
 -- Name: schedules schedules_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.schedules
@@ -899,17 +1253,38 @@ ALTER TABLE ONLY penstock.usage
 ALTER TABLE ONLY penstock.waiting
     ADD CONSTRAINT waiting_pkey PRIMARY KEY (queue, lease);
 
+-- Name: artifacts_expires_at; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX artifacts_expires_at ON penstock.artifacts USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+-- Name: artifacts_job; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX artifacts_job ON penstock.artifacts USING btree (job, id);
+
+-- Name: artifacts_org; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX artifacts_org ON penstock.artifacts USING btree (org, id) WHERE (org IS NOT NULL);
+
+-- Name: artifacts_owner; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX artifacts_owner ON penstock.artifacts USING btree (owner, id) WHERE (owner IS NOT NULL);
+
+-- Name: artifacts_unsettled; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX artifacts_unsettled ON penstock.artifacts USING btree (created_at) WHERE (state <> 'stored'::text);
+
 -- Name: edges_waits_for; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX edges_waits_for ON penstock.edges USING btree (waits_for);
 
 -- Name: history_given_up; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_given_up ON ONLY penstock.history USING btree (queue, id) WHERE (state = 'failed'::penstock.job_state);
 
+-- Name: history_org; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_org ON ONLY penstock.history USING btree (org, id) WHERE (org IS NOT NULL);
+
 -- Name: history_owner; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_owner ON ONLY penstock.history USING btree (owner, id) WHERE (owner IS NOT NULL);
 
 -- Name: history_parent; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_parent ON ONLY penstock.history USING btree (parent) WHERE (parent IS NOT NULL);
+
+-- Name: history_strays_org_id_idx; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX history_strays_org_id_idx ON penstock.history_strays USING btree (org, id) WHERE (org IS NOT NULL);
 
 -- Name: history_strays_owner_id_idx; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_strays_owner_id_idx ON penstock.history_strays USING btree (owner, id) WHERE (owner IS NOT NULL);
@@ -925,6 +1300,9 @@ CREATE INDEX idempotency_keys_expires_at ON penstock.idempotency_keys USING btre
 
 -- Name: jobs_counted; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_counted ON penstock.jobs USING btree (queue, limit_key) WHERE ((state = 'running'::penstock.job_state) AND counted);
+
+-- Name: jobs_org; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_org ON penstock.jobs USING btree (org, id) WHERE (org IS NOT NULL);
 
 -- Name: jobs_owner; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_owner ON penstock.jobs USING btree (owner, id) WHERE (owner IS NOT NULL);
@@ -947,6 +1325,9 @@ CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state =
 -- Name: jobs_unique; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key) WHERE (unique_key IS NOT NULL);
 
+-- Name: history_strays_org_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.history_org ATTACH PARTITION penstock.history_strays_org_id_idx;
+
 -- Name: history_strays_owner_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.history_owner ATTACH PARTITION penstock.history_strays_owner_id_idx;
 
@@ -958,3 +1339,884 @@ ALTER INDEX penstock.history_pkey ATTACH PARTITION penstock.history_strays_pkey;
 
 -- Name: history_strays_queue_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.history_given_up ATTACH PARTITION penstock.history_strays_queue_id_idx;
+
+-- Name: application_migrations; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.application_migrations ENABLE ROW LEVEL SECURITY;
+
+-- Name: artifacts; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.artifacts ENABLE ROW LEVEL SECURITY;
+
+-- Name: edges; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.edges ENABLE ROW LEVEL SECURITY;
+
+-- Name: history; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.history ENABLE ROW LEVEL SECURITY;
+
+-- Name: history_strays; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.history_strays ENABLE ROW LEVEL SECURITY;
+
+-- Name: idempotency_keys; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.idempotency_keys ENABLE ROW LEVEL SECURITY;
+
+-- Name: jobs; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.jobs ENABLE ROW LEVEL SECURITY;
+
+-- Name: kinds; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.kinds ENABLE ROW LEVEL SECURITY;
+
+-- Name: leader; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.leader ENABLE ROW LEVEL SECURITY;
+
+-- Name: leases; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.leases ENABLE ROW LEVEL SECURITY;
+
+-- Name: operations; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.operations ENABLE ROW LEVEL SECURITY;
+
+-- Name: queues; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.queues ENABLE ROW LEVEL SECURITY;
+
+-- Name: quotas; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.quotas ENABLE ROW LEVEL SECURITY;
+
+-- Name: schedules; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.schedules ENABLE ROW LEVEL SECURITY;
+
+-- Name: schema_migrations; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.schema_migrations ENABLE ROW LEVEL SECURITY;
+
+-- Name: settings; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.settings ENABLE ROW LEVEL SECURITY;
+
+-- Name: starts; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.starts ENABLE ROW LEVEL SECURITY;
+
+-- Name: steps; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.steps ENABLE ROW LEVEL SECURITY;
+
+-- Name: application_migrations the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.application_migrations TO service_role USING (true) WITH CHECK (true);
+
+-- Name: artifacts the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.artifacts TO service_role USING (true) WITH CHECK (true);
+
+-- Name: edges the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USING (true) WITH CHECK (true);
+
+-- Name: history the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.history TO service_role USING (true) WITH CHECK (true);
+
+-- Name: idempotency_keys the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.idempotency_keys TO service_role USING (true) WITH CHECK (true);
+
+-- Name: jobs the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.jobs TO service_role USING (true) WITH CHECK (true);
+
+-- Name: kinds the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.kinds TO service_role USING (true) WITH CHECK (true);
+
+-- Name: leader the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.leader TO service_role USING (true) WITH CHECK (true);
+
+-- Name: leases the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.leases TO service_role USING (true) WITH CHECK (true);
+
+-- Name: operations the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.operations TO service_role USING (true) WITH CHECK (true);
+
+-- Name: queues the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.queues TO service_role USING (true) WITH CHECK (true);
+
+-- Name: quotas the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.quotas TO service_role USING (true) WITH CHECK (true);
+
+-- Name: schedules the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.schedules TO service_role USING (true) WITH CHECK (true);
+
+-- Name: schema_migrations the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.schema_migrations TO service_role USING (true) WITH CHECK (true);
+
+-- Name: settings the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.settings TO service_role USING (true) WITH CHECK (true);
+
+-- Name: starts the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.starts TO service_role USING (true) WITH CHECK (true);
+
+-- Name: steps the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.steps TO service_role USING (true) WITH CHECK (true);
+
+-- Name: turns the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.turns TO service_role USING (true) WITH CHECK (true);
+
+-- Name: usage the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.usage TO service_role USING (true) WITH CHECK (true);
+
+-- Name: usage_log the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.usage_log TO service_role USING (true) WITH CHECK (true);
+
+-- Name: waiting the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.waiting TO service_role USING (true) WITH CHECK (true);
+
+-- Name: turns; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.turns ENABLE ROW LEVEL SECURITY;
+
+-- Name: usage; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.usage ENABLE ROW LEVEL SECURITY;
+
+-- Name: usage_log; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.usage_log ENABLE ROW LEVEL SECURITY;
+
+-- Name: usage users_see_their_organisations; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY users_see_their_organisations ON penstock.usage FOR SELECT USING ((org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[])));
+
+-- Name: usage_log users_see_their_organisations; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY users_see_their_organisations ON penstock.usage_log FOR SELECT USING ((org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[])));
+
+-- Name: artifacts users_see_their_own; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY users_see_their_own ON penstock.artifacts FOR SELECT USING (((state = 'stored'::text) AND ((owner = ( SELECT penstock.caller() AS caller)) OR (org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[])))));
+
+-- Name: history users_see_their_own; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY users_see_their_own ON penstock.history FOR SELECT USING (((owner = ( SELECT penstock.caller() AS caller)) OR (org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[]))));
+
+-- Name: jobs users_see_their_own; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY users_see_their_own ON penstock.jobs FOR SELECT USING (((owner = ( SELECT penstock.caller() AS caller)) OR (org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[]))));
+
+-- Name: waiting; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.waiting ENABLE ROW LEVEL SECURITY;
+
+-- Name: SCHEMA penstock; Type: ACL; Schema: -; Owner: -
+GRANT USAGE ON SCHEMA penstock TO service_role;
+GRANT USAGE ON SCHEMA penstock TO authenticated;
+
+-- Name: FUNCTION add_edges(p_job uuid, p_after jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) TO service_role;
+
+-- Name: FUNCTION add_error(p_errors jsonb, p_error jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) TO service_role;
+
+-- Name: FUNCTION add_partitions(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_partitions() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_partitions() TO service_role;
+
+-- Name: FUNCTION adopt_orphan(p_path text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.adopt_orphan(p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.adopt_orphan(p_path text) TO service_role;
+
+-- Name: FUNCTION advance_turn(p_queue text, p_turn bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) TO service_role;
+
+-- Name: FUNCTION artifacts_due(p_grace interval); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.artifacts_due(p_grace interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.artifacts_due(p_grace interval) TO service_role;
+
+-- Name: TABLE artifacts; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.artifacts TO service_role;
+GRANT SELECT ON TABLE penstock.artifacts TO authenticated;
+
+-- Name: FUNCTION artifacts_of_job(p_job uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.artifacts_of_job(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.artifacts_of_job(p_job uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.artifacts_of_job(p_job uuid) TO authenticated;
+
+-- Name: FUNCTION artifacts_shown(p_job uuid, p_flow boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.artifacts_shown(p_job uuid, p_flow boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.artifacts_shown(p_job uuid, p_flow boolean) TO service_role;
+GRANT ALL ON FUNCTION penstock.artifacts_shown(p_job uuid, p_flow boolean) TO authenticated;
+
+-- Name: FUNCTION as_array(p_value jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.as_array(p_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.as_array(p_value jsonb) TO service_role;
+GRANT ALL ON FUNCTION penstock.as_array(p_value jsonb) TO authenticated;
+
+-- Name: FUNCTION backlog(p_queues text[], p_most integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.backlog(p_queues text[], p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.backlog(p_queues text[], p_most integer) TO service_role;
+
+-- Name: FUNCTION backoff_delay(p_policy jsonb, p_attempt integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) TO service_role;
+
+-- Name: FUNCTION batch_of(p_id uuid, p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) TO service_role;
+
+-- Name: FUNCTION begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) TO service_role;
+
+-- Name: FUNCTION bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text) TO service_role;
+
+-- Name: TABLE jobs; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.jobs TO service_role;
+
+-- Name: COLUMN jobs.id; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(id) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.created_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(created_at) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.run_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(run_at) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.started_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(started_at) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.state; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(state) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.priority; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(priority) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.attempt; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(attempt) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.max_attempts; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(max_attempts) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.snoozes; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(snoozes) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.waiting_on; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(waiting_on) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.weight; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(weight) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.cancel_requested; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(cancel_requested) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.queue; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(queue) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.kind; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(kind) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.parent; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(parent) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.owner; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(owner) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.org; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(org) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.phase; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(phase) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.args; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(args) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.progress; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(progress) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.rollup; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(rollup) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: FUNCTION bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) TO service_role;
+
+-- Name: FUNCTION caller(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.caller() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.caller() TO service_role;
+GRANT ALL ON FUNCTION penstock.caller() TO authenticated;
+
+-- Name: FUNCTION caller_or_refuse(p_org text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.caller_or_refuse(p_org text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.caller_or_refuse(p_org text) TO service_role;
+
+-- Name: FUNCTION caller_orgs(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.caller_orgs() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.caller_orgs() TO service_role;
+GRANT ALL ON FUNCTION penstock.caller_orgs() TO authenticated;
+
+-- Name: FUNCTION cancel(p_ids uuid[], p_reason text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.cancel(p_ids uuid[], p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.cancel(p_ids uuid[], p_reason text) TO service_role;
+
+-- Name: FUNCTION cancel_mine(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.cancel_mine(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.cancel_mine(p_id uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.cancel_mine(p_id uuid) TO authenticated;
+
+-- Name: FUNCTION cancel_tree(p_ids uuid[], p_reason text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text) TO service_role;
+
+-- Name: FUNCTION claim(p_lease bigint, p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) TO service_role;
+
+-- Name: FUNCTION clock(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.clock() TO service_role;
+
+-- Name: FUNCTION close_lease(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.close_lease(p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.close_lease(p_lease bigint) TO service_role;
+
+-- Name: FUNCTION complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb) TO service_role;
+
+-- Name: FUNCTION count_downloads(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.count_downloads(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.count_downloads(p_ids uuid[]) TO service_role;
+
+-- Name: TABLE queues; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.queues TO service_role;
+
+-- Name: FUNCTION count_starts(p_queue penstock.queues, p_ids uuid[], p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.count_starts(p_queue penstock.queues, p_ids uuid[], p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.count_starts(p_queue penstock.queues, p_ids uuid[], p_now timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION count_usage(p_org text, p_kind text, p_runs bigint, p_seconds double precision, p_failures bigint, p_bytes bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint, p_seconds double precision, p_failures bigint, p_bytes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint, p_seconds double precision, p_failures bigint, p_bytes bigint) TO service_role;
+
+-- Name: FUNCTION declare_kinds(p_kinds jsonb, p_known text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) TO service_role;
+
+-- Name: FUNCTION disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) TO service_role;
+
+-- Name: FUNCTION drop_old_history(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.drop_old_history() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.drop_old_history() TO service_role;
+
+-- Name: FUNCTION drop_partition(p_partition regclass, p_cutoff timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb) TO service_role;
+
+-- Name: FUNCTION enqueue_jobs(p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.enqueue_jobs(p_jobs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.enqueue_jobs(p_jobs jsonb) TO service_role;
+
+-- Name: FUNCTION enqueue_one(p_row penstock.jobs, p_job jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) TO service_role;
+
+-- Name: FUNCTION enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb, p_hand boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb, p_hand boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb, p_hand boolean) TO service_role;
+
+-- Name: TABLE schedules; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.schedules TO service_role;
+
+-- Name: FUNCTION enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION expire_lease(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.expire_lease(p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.expire_lease(p_lease bigint) TO service_role;
+
+-- Name: FUNCTION extend_lease(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.extend_lease(p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.extend_lease(p_lease bigint) TO service_role;
+
+-- Name: FUNCTION fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) TO service_role;
+
+-- Name: FUNCTION filter_text(p_filter jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.filter_text(p_filter jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.filter_text(p_filter jsonb) TO service_role;
+GRANT ALL ON FUNCTION penstock.filter_text(p_filter jsonb) TO authenticated;
+
+-- Name: FUNCTION finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb) TO service_role;
+
+-- Name: FUNCTION fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION fold_usage(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fold_usage() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fold_usage() TO service_role;
+
+-- Name: FUNCTION forget_artifact(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.forget_artifact(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.forget_artifact(p_id uuid) TO service_role;
+
+-- Name: TABLE history; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.history TO service_role;
+
+-- Name: COLUMN history.id; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(id) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.created_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(created_at) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.run_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(run_at) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.started_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(started_at) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.finished_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(finished_at) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.state; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(state) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.priority; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(priority) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.attempt; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(attempt) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.max_attempts; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(max_attempts) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.snoozes; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(snoozes) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.weight; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(weight) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.queue; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(queue) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.kind; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(kind) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.parent; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(parent) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.owner; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(owner) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.org; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(org) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.phase; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(phase) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.args; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(args) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.progress; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(progress) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.rollup; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(rollup) ON TABLE penstock.history TO authenticated;
+
+-- Name: COLUMN history.output; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(output) ON TABLE penstock.history TO authenticated;
+
+-- Name: TABLE all_jobs; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.all_jobs TO service_role;
+
+-- Name: FUNCTION get_job(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.get_job(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.get_job(p_id uuid) TO service_role;
+
+-- Name: FUNCTION shown_error(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.shown_error(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.shown_error(p_id uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.shown_error(p_id uuid) TO authenticated;
+
+-- Name: TABLE my_jobs; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.my_jobs TO service_role;
+GRANT SELECT ON TABLE penstock.my_jobs TO authenticated;
+
+-- Name: FUNCTION get_my_job(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.get_my_job(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.get_my_job(p_id uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.get_my_job(p_id uuid) TO authenticated;
+
+-- Name: FUNCTION give_back(p_ids uuid[], p_costs_attempt boolean, p_error text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) TO service_role;
+
+-- Name: FUNCTION hand_to(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.hand_to(p_queue text) TO service_role;
+
+-- Name: FUNCTION heartbeat(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.heartbeat(p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.heartbeat(p_lease bigint) TO service_role;
+
+-- Name: FUNCTION hold_removed(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.hold_removed(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.hold_removed(p_id uuid) TO service_role;
+
+-- Name: FUNCTION holds(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) TO service_role;
+
+-- Name: FUNCTION is_callers(p_owner text, p_org text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) TO service_role;
+GRANT ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) TO authenticated;
+
+-- Name: FUNCTION is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid) TO service_role;
+
+-- Name: FUNCTION job_of_user(p_kind text, p_args jsonb, p_owner text, p_org text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.job_of_user(p_kind text, p_args jsonb, p_owner text, p_org text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.job_of_user(p_kind text, p_args jsonb, p_owner text, p_org text) TO service_role;
+
+-- Name: FUNCTION job_tree(p_job uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.job_tree(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.job_tree(p_job uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.job_tree(p_job uuid) TO authenticated;
+
+-- Name: FUNCTION key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION known_paths(p_paths text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.known_paths(p_paths text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.known_paths(p_paths text[]) TO service_role;
+
+-- Name: FUNCTION lead(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lead(p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lead(p_lease bigint) TO service_role;
+
+-- Name: FUNCTION list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer) TO service_role;
+
+-- Name: FUNCTION list_jobs(p_filter jsonb, p_before uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.list_jobs(p_filter jsonb, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.list_jobs(p_filter jsonb, p_before uuid, p_limit integer) TO service_role;
+
+-- Name: FUNCTION list_my_jobs(p_filter jsonb, p_before uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.list_my_jobs(p_filter jsonb, p_before uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.list_my_jobs(p_filter jsonb, p_before uuid, p_limit integer) TO service_role;
+GRANT ALL ON FUNCTION penstock.list_my_jobs(p_filter jsonb, p_before uuid, p_limit integer) TO authenticated;
+
+-- Name: FUNCTION lock_flows(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lock_flows(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lock_flows(p_ids uuid[]) TO service_role;
+
+-- Name: FUNCTION lock_limits(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lock_limits(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lock_limits(p_queue text) TO service_role;
+
+-- Name: FUNCTION lose_sight(p_lease bigint, p_backend integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) TO service_role;
+
+-- Name: FUNCTION maintain(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.maintain() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.maintain() TO service_role;
+
+-- Name: FUNCTION new_job(p_job jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.new_job(p_job jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.new_job(p_job jsonb) TO service_role;
+
+-- Name: FUNCTION next_run_at(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.next_run_at() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.next_run_at() TO service_role;
+
+-- Name: FUNCTION open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer) TO service_role;
+
+-- Name: FUNCTION outputs(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.outputs(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.outputs(p_id uuid) TO service_role;
+
+-- Name: FUNCTION pause_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pause_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pause_schedule(p_name text) TO service_role;
+
+-- Name: FUNCTION pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) TO service_role;
+
+-- Name: FUNCTION plan_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION promote(p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.promote(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.promote(p_limit integer) TO service_role;
+
+-- Name: FUNCTION purge_where(p_filter jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.purge_where(p_filter jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.purge_where(p_filter jsonb) TO service_role;
+
+-- Name: FUNCTION queue_stats(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.queue_stats() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.queue_stats() TO service_role;
+
+-- Name: FUNCTION recall_steps(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.recall_steps(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.recall_steps(p_id uuid) TO service_role;
+
+-- Name: FUNCTION reclaim(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.reclaim() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.reclaim() TO service_role;
+
+-- Name: FUNCTION recount(p_flow uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.recount(p_flow uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.recount(p_flow uuid) TO service_role;
+
+-- Name: FUNCTION recount_edges(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.recount_edges(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.recount_edges(p_id uuid) TO service_role;
+
+-- Name: FUNCTION refuse_blobs(p_args jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.refuse_blobs(p_args jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.refuse_blobs(p_args jsonb) TO service_role;
+
+-- Name: FUNCTION release(p_lease bigint, p_ids uuid[], p_claims integer[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[]) TO service_role;
+
+-- Name: FUNCTION release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision) TO service_role;
+
+-- Name: FUNCTION remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) TO service_role;
+
+-- Name: FUNCTION remove_artifacts(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.remove_artifacts(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.remove_artifacts(p_ids uuid[]) TO service_role;
+
+-- Name: FUNCTION remove_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.remove_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.remove_schedule(p_name text) TO service_role;
+
+-- Name: FUNCTION report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) TO service_role;
+
+-- Name: FUNCTION resume_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION retake_turns(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.retake_turns(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.retake_turns(p_ids uuid[]) TO service_role;
+
+-- Name: FUNCTION retry(p_ids uuid[], p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.retry(p_ids uuid[], p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.retry(p_ids uuid[], p_queue text) TO service_role;
+
+-- Name: FUNCTION retry_mine(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.retry_mine(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.retry_mine(p_id uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.retry_mine(p_id uuid) TO authenticated;
+
+-- Name: FUNCTION retry_where(p_filter jsonb, p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.retry_where(p_filter jsonb, p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.retry_where(p_filter jsonb, p_queue text) TO service_role;
+
+-- Name: FUNCTION rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb) TO service_role;
+
+-- Name: FUNCTION rollup_progress(p_rollup jsonb, p_before jsonb, p_message text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb, p_message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb, p_message text) TO service_role;
+
+-- Name: FUNCTION run_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.run_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.run_schedule(p_name text) TO service_role;
+
+-- Name: FUNCTION scale_of(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.scale_of(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.scale_of(p_queue text) TO service_role;
+
+-- Name: FUNCTION set_queue(p_name text, p_settings jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.set_queue(p_name text, p_settings jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.set_queue(p_name text, p_settings jsonb) TO service_role;
+
+-- Name: FUNCTION set_quota(p_name text, p_limits jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.set_quota(p_name text, p_limits jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.set_quota(p_name text, p_limits jsonb) TO service_role;
+
+-- Name: FUNCTION set_schedule(p_name text, p_cron text, p_kind text, p_args jsonb, p_tz text, p_catch_up text, p_options jsonb, p_source text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.set_schedule(p_name text, p_cron text, p_kind text, p_args jsonb, p_tz text, p_catch_up text, p_options jsonb, p_source text, p_next timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.set_schedule(p_name text, p_cron text, p_kind text, p_args jsonb, p_tz text, p_catch_up text, p_options jsonb, p_source text, p_next timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION settle(p_finished uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.settle(p_finished uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.settle(p_finished uuid[]) TO service_role;
+
+-- Name: FUNCTION shown(p_errors jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.shown(p_errors jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.shown(p_errors jsonb) TO service_role;
+
+-- Name: FUNCTION snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]) TO service_role;
+
+-- Name: FUNCTION stale_artifacts(p_grace interval, p_after uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) TO service_role;
+
+-- Name: FUNCTION start(p_kind text, p_args jsonb, p_org text, p_idempotency_key text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.start(p_kind text, p_args jsonb, p_org text, p_idempotency_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.start(p_kind text, p_args jsonb, p_org text, p_idempotency_key text) TO service_role;
+GRANT ALL ON FUNCTION penstock.start(p_kind text, p_args jsonb, p_org text, p_idempotency_key text) TO authenticated;
+
+-- Name: FUNCTION start_batch(p_jobs jsonb, p_org text, p_idempotency_key text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempotency_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempotency_key text) TO service_role;
+GRANT ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempotency_key text) TO authenticated;
+
+-- Name: FUNCTION start_for(p_owner text, p_quota text, p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) TO service_role;
+
+-- Name: FUNCTION starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text) TO service_role;
+
+-- Name: FUNCTION stop_waiting(p_lease bigint, p_queues text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.stop_waiting(p_lease bigint, p_queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.stop_waiting(p_lease bigint, p_queues text[]) TO service_role;
+
+-- Name: FUNCTION store_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) TO service_role;
+
+-- Name: FUNCTION stored_bytes(p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.stored_bytes(p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
+
+-- Name: FUNCTION take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) TO service_role;
+
+-- Name: FUNCTION take_quota(p_owner text, p_quota text, p_started integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) TO service_role;
+
+-- Name: FUNCTION take_turns(p_queue text, p_key text, p_jobs integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_turns(p_queue text, p_key text, p_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_turns(p_queue text, p_key text, p_jobs integer) TO service_role;
+
+-- Name: FUNCTION tell_it_runs(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.tell_it_runs(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.tell_it_runs(p_id uuid) TO service_role;
+
+-- Name: FUNCTION tell_watchers(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.tell_watchers(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.tell_watchers(p_ids uuid[]) TO service_role;
+
+-- Name: FUNCTION tend(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.tend(p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.tend(p_lease bigint) TO service_role;
+
+-- Name: FUNCTION unblock(p_job penstock.jobs); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) TO service_role;
+
+-- Name: FUNCTION uuid7(p_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.uuid7(p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.uuid7(p_at timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION uuid7_floor(p_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) TO service_role;
+GRANT ALL ON FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) TO authenticated;
+
+-- Name: FUNCTION wait_for_work(p_lease bigint, p_queues text[], p_backend integer, p_direct boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer, p_direct boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer, p_direct boolean) TO service_role;
+
+-- Name: FUNCTION wake(p_queue text, p_jobs integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.wake(p_queue text, p_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.wake(p_queue text, p_jobs integer) TO service_role;
+
+-- Name: FUNCTION watch(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.watch(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.watch(p_id uuid) TO service_role;
+
+-- Name: FUNCTION withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid) TO service_role;
+
+-- Name: TABLE application_migrations; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.application_migrations TO service_role;
+
+-- Name: TABLE edges; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.edges TO service_role;
+
+-- Name: TABLE history_strays; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.history_strays TO service_role;
+
+-- Name: TABLE idempotency_keys; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.idempotency_keys TO service_role;
+
+-- Name: TABLE kinds; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.kinds TO service_role;
+
+-- Name: TABLE leader; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.leader TO service_role;
+
+-- Name: TABLE leases; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.leases TO service_role;
+
+-- Name: SEQUENCE leases_id_seq; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.leases_id_seq TO service_role;
+
+-- Name: TABLE operations; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.operations TO service_role;
+
+-- Name: TABLE quotas; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.quotas TO service_role;
+
+-- Name: TABLE schema_migrations; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.schema_migrations TO service_role;
+
+-- Name: TABLE settings; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.settings TO service_role;
+
+-- Name: TABLE starts; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.starts TO service_role;
+
+-- Name: TABLE steps; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.steps TO service_role;
+
+-- Name: TABLE turns; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.turns TO service_role;
+
+-- Name: TABLE usage; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.usage TO service_role;
+GRANT SELECT ON TABLE penstock.usage TO authenticated;
+
+-- Name: TABLE usage_log; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.usage_log TO service_role;
+GRANT SELECT ON TABLE penstock.usage_log TO authenticated;
+
+-- Name: TABLE usage_so_far; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.usage_so_far TO service_role;
+GRANT SELECT ON TABLE penstock.usage_so_far TO authenticated;
+
+-- Name: TABLE waiting; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.waiting TO service_role;

@@ -19,8 +19,9 @@ LOCKED = b"""select count(*) from pg_stat_activity
 
 @pytest.fixture
 def impatient(url: str) -> str:
-    """Whoever connects here looks for a deadlock soon, and so becomes its victim."""
-    return make_conninfo(url, options="-c deadlock_timeout=20ms")
+    """Whoever connects here looks for a deadlock before its rival does, and so becomes its victim. Each wait has one
+    look: it must not come before the rival waits too."""
+    return make_conninfo(url, options="-c deadlock_timeout=1500ms")
 
 
 @pytest.fixture

@@ -77,11 +77,59 @@ def test_a_phase_without_jobs_counts_as_passed(hand: Hand) -> None:
     worker = hand.worker()
     text, audio = worker.claim(2)
     worker.progress(text, 50)
-    assert seen(hand, root) == (50, "text")
+    assert seen(hand, root) == (30, "text")
     worker.complete(text)
     assert seen(hand, root) == (70, "audio")
     worker.complete(audio)
     assert hand.job(root).progress["percent"] == 95
+
+
+def test_what_later_phases_have_done_shows_when_it_is_their_turn(hand: Hand) -> None:
+    flow = Flow(phases={"text": (10, 50), "pdf": (60, 80)})
+    for _ in range(4):
+        text = flow.add(NewJob(kind="text"), phase="text")
+        flow.add(NewJob(kind="pdf"), phase="pdf", after=[text])
+    root = hand.start(flow)
+    worker = hand.worker()
+    *texts, last = worker.claim(4)
+    worker.complete(*texts)
+    assert seen(hand, root) == (40, "text")
+    worker.complete(*worker.claim(3))
+    assert seen(hand, root) == (40, "text")
+    worker.complete(last)
+    assert seen(hand, root) == (75, "pdf")
+    worker.complete(worker.claim_one())
+    assert hand.job(root).progress["percent"] == 80
+
+
+def test_jobs_of_one_part_are_counted_as_one(hand: Hand) -> None:
+    flow = Flow(policy="continue")
+    first = flow.add(NewJob(kind="prepare"))
+    for part in ("one", "two"):
+        text = flow.add(NewJob(kind=f"write {part}", max_attempts=1), part=part, after=[first])
+        flow.add(NewJob(kind=f"print {part}"), part=part, after=[text])
+    root = hand.start(flow)
+    worker = hand.worker()
+
+    def counted() -> tuple[int, int]:
+        progress = hand.job(root).progress
+        return progress["done"], progress["total"]
+
+    worker.complete(worker.claim_one())
+    assert counted() == (0, 2)
+    one, two = worker.claim(2)
+    worker.complete(one)
+    assert counted() == (0, 2)
+    worker.complete(worker.claim_one())
+    assert counted() == (1, 2)
+    worker.fail(two)
+    assert hand.job(root).progress["done"] == 2  # it ended, and so did what waited for it
+
+    assert hand.run(calls.retry([two.id]))
+    assert counted() == (1, 2)
+    worker.complete(worker.claim_one())
+    worker.complete(worker.claim_one())
+    assert hand.job(root).progress["done"] == 2
 
 
 def test_a_phase_is_through_when_its_jobs_are_whatever_their_weights(hand: Hand) -> None:

@@ -37,6 +37,15 @@ def test_progress_and_completion_of_a_watched_job_are_told(hand: Hand, listener:
     assert told(listener) == [(str(id), "succeeded")]
 
 
+def test_that_a_watched_job_is_claimed_is_told(hand: Hand, listener: Hand) -> None:
+    ids = [hand.add() for _ in range(3)]
+    hand.run(calls.watch(ids[1]))
+    worker = hand.worker()
+    jobs = [worker.claim_one() for _ in range(3)]
+    assert told(listener) == [(str(ids[1]), "running")]
+    assert [job.claims for job in jobs] == [1, 1, 1]
+
+
 def test_nothing_is_sent_for_a_job_that_nobody_watches(hand: Hand, listener: Hand) -> None:
     hand.add()
     worker = hand.worker()
@@ -97,6 +106,7 @@ def test_a_finish_is_on_record_before_anybody_is_told(hands: Hands, listener: Ha
     hand.run(calls.watch(id))
     worker = hand.worker()
     job = worker.claim_one()
+    told(listener)
     with hand.connection.transaction():
         worker.complete(job)
         assert told(listener) == []

@@ -76,9 +76,9 @@ def test_two_schemas_in_one_database_know_nothing_of_each_other(empty_url: str, 
         empty.execute(render("select penstock.wait_for_work(%s, '{default}')", name).encode(), [lease])
         [enqueued] = engine.enqueue([NewJob(kind="greet")])
         assert [notice.channel for notice in empty.notifies(timeout=5, stop_after=1)] == [render("penstock.wake", name)]
-        assert engine.run(calls.watch(enqueued.id))
         claimed = engine.run(calls.claim(lease, "default", 10))
         assert [job.id for job in claimed] == [enqueued.id]
+        assert engine.run(calls.watch(enqueued.id))
         assert engine.run(calls.complete(lease, claimed)) == []
         assert [notice.channel for notice in empty.notifies(timeout=5, stop_after=1)] == [render("penstock.job", name)]
         engine.close()

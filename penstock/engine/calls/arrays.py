@@ -3,12 +3,12 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
 
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-
-from penstock.job import ClaimedJob
 
 _UUID, _UUID_ARRAY = 2950, 2951
 _INT, _INT_ARRAY = 23, 1007
@@ -16,6 +16,15 @@ _INT, _INT_ARRAY = 23, 1007
 # one dimension, no nulls, the elements' type, how many, counted from 1
 _header = struct.Struct("!iiIii").pack
 _SIXTEEN = struct.pack("!i", 16)
+
+
+class InHand(Protocol):
+    """What fences a report about a job, besides the lease."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def claims(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +37,11 @@ class IntArray:
     bytes: bytes
 
 
-def array_of_ids(jobs: Sequence[ClaimedJob]) -> IdArray:
+def array_of_ids(jobs: Sequence[InHand]) -> IdArray:
     return IdArray(_header(1, 0, _UUID, len(jobs), 1) + b"".join([_SIXTEEN + job.id.bytes for job in jobs]))
 
 
-def array_of_claims(jobs: Sequence[ClaimedJob]) -> IntArray:
+def array_of_claims(jobs: Sequence[InHand]) -> IntArray:
     numbers = [number for job in jobs for number in (4, job.claims)]
     return IntArray(_header(1, 0, _INT, len(jobs), 1) + struct.pack(f"!{len(numbers)}i", *numbers))
 

@@ -65,12 +65,13 @@ def existing_ids(ids: Sequence[bytes]) -> Call[set[UUID]]:
     )
 
 
-def clock_and_fairness(queue: str) -> Call[tuple[datetime, str | None]]:
-    """The engine's time, and what the queue is fair by, if it is."""
+def before_copying(queue: str) -> Call[tuple[datetime, str | None, bool]]:
+    """The engine's time, what the queue is fair by, if it is, and whether this login may COPY."""
     return Call(
-        "select penstock.clock(), (select fair_by from penstock.queues where name = %s)",
+        """select penstock.clock(), (select fair_by from penstock.queues where name = %s),
+                  not row_security_active('penstock.jobs')""",
         [queue],
-        lambda rows: (rows[0][0], rows[0][1]),
+        lambda rows: (rows[0][0], rows[0][1], rows[0][2]),
         repeatable=True,
     )
 
@@ -80,4 +81,6 @@ def take_turns(queue: str, key: str | None, jobs: int) -> Call[int]:
 
 
 def wake(queue: str, jobs: int) -> Call[None]:
-    return Call("select penstock.wake(%s, %s)", [queue, jobs], nothing, repeatable=True)
+    return Call(
+        "select penstock.wake(%s, %s)", [queue, jobs], nothing, repeatable=True, name="wake", given=(queue, jobs)
+    )

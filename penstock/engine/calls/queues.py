@@ -34,11 +34,46 @@ def backlog(queues: Sequence[str], most: int = 10_000) -> Call[list[Backlog]]:
         [list(queues), most],
         lambda rows: [Backlog(*row) for row in rows],
         repeatable=True,
+        name="backlog",
+        given=(queues, most),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QueueScale:
+    """What an autoscaler asks about a queue; a paused one shows nothing to do."""
+
+    paused: bool
+    ready: int
+    running: int
+    oldest_s: float | None
+    workers: int
+
+
+def scale_of(queue: str) -> Call[QueueScale]:
+    return Call(
+        "select paused, ready, running, oldest_ready_seconds, workers from penstock.scale_of(%s)",
+        [queue],
+        lambda rows: QueueScale(*rows[0]),
+        repeatable=True,
     )
 
 
 def set_queue(name: str, settings: Mapping[str, Any]) -> Call[None]:
     return Call("select penstock.set_queue(%s, %s::text::jsonb)", [name, to_json(settings)], nothing, repeatable=True)
+
+
+def totals() -> Call[Sequence[Row]]:
+    """Runs, seconds and failures of each kind, ever; and how many workers there are."""
+    return Call(
+        """select kind, sum(runs)::bigint, sum(seconds), sum(failures)::bigint, sum(bytes)::bigint
+             from penstock.usage_so_far group by kind
+            union all
+           select null, count(*), null, null, null from penstock.leases where expires_at > penstock.clock()""",
+        [],
+        all_rows,
+        repeatable=True,
+    )
 
 
 def usage(org: str | None = None) -> Call[Sequence[Row]]:

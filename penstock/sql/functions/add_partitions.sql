@@ -2,9 +2,11 @@
 -- partitions in use, but it must wait for whoever reads the strays, and those who come later wait behind it: when somebody
 -- reads at length (pg_dump, a report) it is left for the next time, of which there are days.
 -- A range whose rows are among the strays already stays with them. Returns how many were made.
+-- With its owner's rights, as tables need: whoever may call it need not own them.
 create or replace function penstock.add_partitions()
 returns int
-language plpgsql
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
 set lock_timeout = '200ms'
 as $$
 declare
@@ -26,6 +28,7 @@ begin
        where id >= penstock.uuid7_floor(v_from + i * v_length) and id < penstock.uuid7_floor(v_from + (i + 1) * v_length));
     begin
       execute format('create table penstock.%I (like penstock.history including defaults including constraints)', v_name);
+      execute format('alter table penstock.%I enable row level security', v_name);
       execute format('alter table penstock.history attach partition penstock.%I for values from (%L) to (%L)', v_name,
         penstock.uuid7_floor(v_from + i * v_length), penstock.uuid7_floor(v_from + (i + 1) * v_length));
       v_made := v_made + 1;

@@ -1,8 +1,10 @@
 -- Drops the partitions of history whose jobs all finished longer ago than history is kept, then what belonged to them.
 -- A partition with a late finisher stays until that one is old too. Returns how many were dropped.
+-- With its owner's rights, as tables need: whoever may call it need not own them.
 create or replace function penstock.drop_old_history()
 returns int
-language plpgsql
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_cutoff timestamptz := penstock.clock() - (select history_kept from penstock.settings);

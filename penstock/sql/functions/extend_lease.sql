@@ -4,21 +4,11 @@
 create or replace function penstock.extend_lease(p_lease bigint)
 returns table (alive boolean, cancelling uuid[], leads boolean, seconds double precision)
 language plpgsql
-set enable_seqscan = off
-set jit = off
-set enable_bitmapscan = off
 as $$
 begin
-  update penstock.leases
-     set expires_at = penstock.clock() + length
-   where id = p_lease
-  returning extract(epoch from length) into seconds;
-  alive := found;
-  -- must use jobs_running
-  select coalesce(array_agg(j.id), '{}')
-    into cancelling
-    from penstock.jobs as j
-   where j.state = 'running' and j.lease = p_lease and j.cancel_requested;
+  select h.alive, h.cancelling, h.seconds
+    into alive, cancelling, seconds
+    from penstock.heartbeat(p_lease) as h;
   leads := alive and penstock.lead(p_lease);
   return next;
 end

@@ -22,6 +22,7 @@ begin
   delete from penstock.idempotency_keys as k
    using (select owner, key from penstock.idempotency_keys where expires_at < v_now for update skip locked) as old
    where old.owner = k.owner and old.key = k.key;
+  delete from penstock.operations where day < (v_now at time zone 'utc')::date - 1;
   delete from penstock.waiting as w where not exists (select from penstock.leases as l where l.id = w.lease);
   delete from penstock.starts as s
    where not exists (select from penstock.queues as q

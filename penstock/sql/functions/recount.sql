@@ -32,6 +32,14 @@ begin
             from penstock.all_jobs
            where parent = p_flow
            group by 1) as by_phase;
+  if v_flow.rollup ? 'parts' then
+    v_flow.rollup := v_flow.rollup || jsonb_build_object('parts', (
+      select jsonb_object_agg(part, live)
+        from (select options->>'part' as part, count(*) filter (where finished_at is null) as live
+                from penstock.all_jobs
+               where parent = p_flow and options ? 'part'
+               group by 1) as by_part));
+  end if;
   v_flow.rollup := penstock.rollup_add(
     v_flow.rollup
       || '{"succeeded": 0, "failed": 0, "cancelled": 0}'

@@ -1,7 +1,9 @@
 -- Adds finished work to a flow's roll-up: a pure function. p_amounts maps a phase to the weight to add, p_ended
--- counts the children that ended, by state. A roll-up is
+-- counts the children that ended, by state, and under "parts" by the part they belong to. A roll-up is
 --   {"policy": "cancel"|"continue", "hollow": bool, "total": n, "succeeded": n, "failed": n, "cancelled": n, "start": percent,
---    "phases": [{"name": …, "span": percentage points, "weight": w, "done": w}, …]}
+--    "phases": [{"name": …, "from": percent, "span": percentage points, "weight": w, "done": w}, …],
+--    "parts": {part: children of it that have not ended, …}}
+-- where "from" is missing if the phases have no ranges, and "parts" if none was named.
 create or replace function penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb default '{}')
 returns jsonb
 language sql immutable
@@ -17,4 +19,7 @@ as $$
                 greatest(0, (phase->>'done')::numeric + coalesce((p_amounts->>(phase->>'name'))::numeric, 0))))
         order by place)
         from jsonb_array_elements(p_rollup->'phases') with ordinality as p (phase, place)))
+    || case when p_rollup ? 'parts' then jsonb_build_object('parts', (
+      select jsonb_object_agg(part.key, part.value::int - coalesce((p_ended->'parts'->>part.key)::int, 0))
+        from jsonb_each(p_rollup->'parts') as part)) else '{}' end
 $$;

@@ -68,6 +68,14 @@ begin
     loop
       select * into v_flow from penstock.jobs where id = v_job.parent and state = 'blocked' for update;
       continue when not found;
+      if v_flow.rollup ? 'parts' then
+        v_job.ended := v_job.ended || jsonb_build_object('parts', (
+          select jsonb_object_agg(part, ended)
+            from (select h.options->>'part' as part, count(*) as ended
+                    from penstock.history as h
+                   where h.id = any(v_round) and h.parent = v_flow.id and h.options ? 'part'
+                   group by 1) as by_part));
+      end if;
       perform penstock.bubble_ended(v_flow, v_job.amounts, v_job.ended);
       update penstock.jobs
          set waiting_on = waiting_on - v_job.children

@@ -1,8 +1,8 @@
--- The smallest UUIDv7 of a moment: bounds of history's partitions.
+-- The smallest UUIDv7 of a moment: bounds of history's partitions. There is none before 1970.
 create or replace function penstock.uuid7_floor(p_at timestamptz)
 returns uuid
 language sql immutable strict parallel safe
 as $$
-  select (encode(substring(int8send(floor(extract(epoch from p_at) * 1000)::bigint) from 3), 'hex')
+  select (encode(substring(int8send(greatest(floor(extract(epoch from p_at) * 1000), 0)::bigint) from 3), 'hex')
           || '00000000000000000000')::uuid
 $$;

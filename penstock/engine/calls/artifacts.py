@@ -1,0 +1,146 @@
+"""Files that jobs produced: announced, confirmed, looked up, removed."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from penstock.artifact import Artifact, ArtifactState, NewArtifact
+from penstock.engine.call import Call, Row, first, nothing
+from penstock.engine.calls.text import first_column, from_json, to_json
+from penstock.job import JobState, Lease
+
+_COLUMNS = """id, job, owner, org, kind, name, type, path, content_type, size, duration, metadata::text, state,
+  created_at, stored_at, expires_at, downloads, digest"""
+_METADATA, _STATE = 11, 12
+
+
+def _read(rows: Sequence[Row]) -> list[Artifact]:
+    artifacts = []
+    for row in rows:
+        values = list(row)
+        values[_METADATA] = from_json(values[_METADATA])
+        values[_STATE] = ArtifactState(values[_STATE])
+        artifacts.append(Artifact(*values))
+    return artifacts
+
+
+def begin_artifact(lease: Lease, job: UUID, claims: int, new: NewArtifact) -> Call[tuple[UUID, bool]]:
+    """The artifact's id, and whether there was none under its path."""
+    return Call(
+        "select id, fresh from penstock.begin_artifact(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::text::jsonb,"
+        " make_interval(secs => %s), %s)",
+        [
+            lease, job, claims, new.id, new.name, new.path, new.content_type, new.type, new.duration,
+            None if new.metadata is None else to_json(new.metadata), new.expires_in, not new.overwrite,
+        ],
+        lambda rows: (rows[0][0], rows[0][1]),
+        repeatable=True,
+    )  # fmt: skip
+
+
+def store_artifact(lease: Lease, job: UUID, claims: int, id: UUID, size: int, digest: str) -> Call[Artifact | None]:
+    """The confirmed artifact; None when it is no longer this run's."""
+    return Call(
+        f"select {_COLUMNS} from penstock.store_artifact(%s, %s, %s, %s, %s, %s)",
+        [lease, job, claims, id, size, digest],
+        lambda rows: _read(rows)[0] if rows else None,
+        repeatable=True,
+    )
+
+
+def is_writing(lease: Lease, job: UUID, claims: int, id: UUID) -> Call[bool]:
+    return Call("select penstock.is_writing(%s, %s, %s, %s)", [lease, job, claims, id], first, repeatable=True)
+
+
+def disown_artifact(id: UUID, job: UUID, kind: str, name: str, path: str) -> Call[bool]:
+    """Whether the file that a refused run left is its own to remove."""
+    return Call("select penstock.disown_artifact(%s, %s, %s, %s, %s)", [id, job, kind, name, path], first)
+
+
+def withdraw_artifact(lease: Lease, claims: int, id: UUID) -> Call[None]:
+    return Call("select penstock.withdraw_artifact(%s, %s, %s)", [lease, claims, id], nothing, repeatable=True)
+
+
+def artifacts_by_id(ids: Sequence[UUID]) -> Call[list[Artifact]]:
+    """Those that are stored, in the order of their jobs. A plain select: row level security decides for users."""
+    return Call(
+        f"select {_COLUMNS} from penstock.artifacts where id = any(%s::uuid[]) and state = 'stored' order by job, id",
+        [list(ids)],
+        _read,
+        repeatable=True,
+    )
+
+
+def artifacts_of_jobs(jobs: Sequence[UUID]) -> Call[list[Artifact]]:
+    """What these jobs themselves have stored; for users, what is theirs."""
+    return Call(
+        f"select {_COLUMNS} from penstock.artifacts where job = any(%s::uuid[]) and state = 'stored' order by job, id",
+        [list(jobs)],
+        _read,
+        repeatable=True,
+    )
+
+
+def artifacts_of_job(job: UUID) -> Call[list[Artifact]]:
+    """What a job and everything below it in its flow have stored, in order."""
+    return Call(f"select {_COLUMNS} from penstock.artifacts_of_job(%s)", [job], _read, repeatable=True)
+
+
+def list_artifacts(owner: str | None, org: str | None, before: UUID | None, limit: int) -> Call[list[Artifact]]:
+    return Call(
+        f"select {_COLUMNS} from penstock.list_artifacts(%s, %s, %s, %s)",
+        [owner, org, before, limit],
+        _read,
+        repeatable=True,
+    )
+
+
+def job_tree(job: UUID) -> Call[list[tuple[UUID, str, JobState]]]:
+    """A job and everything below it: id, kind, state."""
+    return Call(
+        "select id, kind, state::text from penstock.job_tree(%s)",
+        [job],
+        lambda rows: [(id, kind, JobState(state)) for id, kind, state in rows],
+        repeatable=True,
+    )
+
+
+def count_downloads(ids: Sequence[UUID]) -> Call[None]:
+    return Call("select penstock.count_downloads(%s::uuid[])", [list(ids)], nothing)
+
+
+def remove_artifacts(ids: Sequence[UUID]) -> Call[list[UUID]]:
+    """Marks them; those that were there."""
+    return Call("select penstock.remove_artifacts(%s::uuid[])", [list(ids)], first_column)
+
+
+def hold_removed(id: UUID) -> Call[str | None]:
+    """For a transaction: the path to remove, held until its end."""
+    return Call("select penstock.hold_removed(%s)", [id], lambda rows: rows[0][0] if rows else None)
+
+
+def forget_artifact(id: UUID) -> Call[None]:
+    return Call("select penstock.forget_artifact(%s)", [id], nothing)
+
+
+def artifacts_due(grace: float) -> Call[int]:
+    """How many a sweep would remove, up to a thousand."""
+    return Call("select penstock.artifacts_due(make_interval(secs => %s))", [grace], first, repeatable=True)
+
+
+def stale_artifacts(grace: float, after: UUID | None, limit: int) -> Call[list[UUID]]:
+    return Call(
+        "select penstock.stale_artifacts(make_interval(secs => %s), %s, %s)",
+        [grace, after, limit],
+        first_column,
+        repeatable=True,
+    )
+
+
+def known_paths(paths: Sequence[str]) -> Call[set[str]]:
+    return Call(
+        "select penstock.known_paths(%s::text[])", [list(paths)], lambda rows: {row[0] for row in rows}, repeatable=True
+    )
+
+
+def adopt_orphan(path: str) -> Call[UUID | None]:
+    return Call("select penstock.adopt_orphan(%s)", [path], lambda rows: rows[0][0] if rows else None)

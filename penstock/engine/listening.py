@@ -1,0 +1,99 @@
+"""A connection that hears notices and shows whether they arrive at all: behind a transaction pooler they do not."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from penstock.engine.call import Call, nothing
+from penstock.engine.pools import cut_after, settings_for
+from penstock.engine.postgres import PostgresEngine
+
+
+class Notices:
+    """Hands each notice on these channels to `take(channel, payload)`, from `open` until `close` or until it is
+    `broken`. Then another is to be made, and what was sent meanwhile is to be looked up."""
+
+    def __init__(self, engine: PostgresEngine, channels: Sequence[str], take: Callable[[str, str], None]) -> None:
+        self.connection: psycopg.AsyncConnection[Any] | None = None
+        self.broken = asyncio.Event()
+        self._engine = engine
+        self._channels = channels
+        self._take = take
+        self._echo = f"penstock_echo_{uuid4().hex}"
+        self._echoed = asyncio.Event()
+        self._reading: int | None = None
+
+    async def open(self, within: float) -> bool:
+        """Connects and listens. False, and closed, where a notice sent by another session does not arrive in time."""
+        self.connection = await psycopg.AsyncConnection.connect(**settings_for(self._engine.pools.url()))
+        hears = False
+        try:
+            hears = await self._hears(self.connection, within)
+        finally:
+            if not hears:
+                self.close()
+        if hears:
+            self.read()
+        return hears
+
+    def close(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            self.stop_reading()
+            connection.pgconn.finish()
+
+    def read(self) -> None:
+        """Notices are taken as they come. Not while a statement runs: psycopg reads the answer."""
+        assert self.connection is not None
+        self._reading = self.connection.fileno()
+        asyncio.get_running_loop().add_reader(self._reading, self._read_from, self.connection)
+
+    def stop_reading(self) -> None:
+        if self._reading is not None:
+            asyncio.get_running_loop().remove_reader(self._reading)
+            self._reading = None
+
+    async def _hears(self, connection: psycopg.AsyncConnection[Any], within: float) -> bool:
+        connection.add_notify_handler(self._hear)
+        with cut_after(self._engine.pools.patience, connection):
+            for channel in (*self._channels, self._echo):
+                await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+            await self._engine.arun(Call("select pg_notify(%s, '')", [self._echo], nothing))
+        self.read()
+        try:
+            async with asyncio.timeout(within):
+                await self._echoed.wait()
+        except TimeoutError:
+            if self.broken.is_set():
+                raise psycopg.OperationalError("the listening connection was lost") from None
+            return False
+        finally:
+            self.stop_reading()
+        with cut_after(self._engine.pools.patience, connection):
+            await connection.execute(sql.SQL("unlisten {}").format(sql.Identifier(self._echo)))
+        return True
+
+    def _read_from(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Straight from libpq: psycopg's own iterator would hold the connection's lock all the while."""
+        pgconn = connection.pgconn
+        try:
+            pgconn.consume_input()
+            while notice := pgconn.notifies():
+                self._heard(notice.relname.decode(), notice.extra.decode())
+        except psycopg.OperationalError:
+            self.stop_reading()
+            self.broken.set()
+
+    def _hear(self, notice: psycopg.Notify) -> None:
+        """A notice that came with the answer to a statement."""
+        self._heard(notice.channel, notice.payload)
+
+    def _heard(self, channel: str, payload: str) -> None:
+        if channel == self._echo:
+            self._echoed.set()
+        else:
+            self._take(channel, payload)

@@ -1,0 +1,19 @@
+-- A job as a user may start it: kind and arguments are theirs, everything else comes from what was declared. The unique key
+-- is JSON, so that no choice of names makes it another user's.
+create or replace function penstock.job_of_user(p_kind text, p_args jsonb, p_owner text, p_org text)
+returns jsonb
+language plpgsql stable
+as $$
+declare
+  v_kind penstock.kinds;
+begin
+  select * into v_kind from penstock.kinds where kind = p_kind;
+  if not found then
+    raise exception 'type: % is not open to users', p_kind using errcode = 'PS010';
+  end if;
+  return v_kind.template || jsonb_strip_nulls(jsonb_build_object(
+    'kind', p_kind, 'owner', p_owner, 'org', p_org,
+    'unique_key', case when v_kind.is_unique then jsonb_build_array(p_owner, p_org, coalesce(p_args, '{}'))::text end))
+    || jsonb_build_object('args', coalesce(p_args, '{}'));
+end
+$$;

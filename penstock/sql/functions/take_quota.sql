@@ -1,0 +1,54 @@
+-- Counts what a user has just enqueued against a quota, and refuses what is too much: the caller's transaction then undoes it.
+-- p_started of these jobs are counted as operations. The lock lets one user's requests pass one by one, nobody else's.
+create or replace function penstock.take_quota(p_owner text, p_quota text, p_started int)
+returns void
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+  v_now timestamptz := penstock.clock();
+  v_day date := (v_now at time zone 'utc')::date;
+  v_quota penstock.quotas;
+  v_count bigint;
+  v_unfinished bigint;
+begin
+  select * into v_quota from penstock.quotas where name = p_quota;
+  if not found or p_started = 0 then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('penstock.quota ' || p_quota || ' ' || p_owner, 0));
+  if v_quota.storage is not null then
+    v_count := penstock.stored_bytes(p_owner);
+    if v_count >= v_quota.storage then
+      raise exception 'storage: % of % bytes are used; delete what you no longer need', v_count, v_quota.storage
+        using errcode = 'PS013';
+    end if;
+  end if;
+  if v_quota.running is not null or v_quota.unfinished is not null then
+    select count(*) filter (where j.state = 'running'), count(*)
+      into v_count, v_unfinished
+      from penstock.jobs as j
+     where j.owner = p_owner
+       and (j.options->>'quota' = p_quota
+            or exists (select from penstock.kinds as k where k.kind = j.kind and k.quota = p_quota));
+    if v_count >= v_quota.running then
+      raise exception 'running: % of your jobs are running, of % at most; try again when one has finished',
+        v_count, v_quota.running using errcode = 'PS012', detail = '5';
+    elsif v_unfinished > v_quota.unfinished then
+      raise exception 'unfinished: you would have % unfinished jobs, of % at most; try again when some have finished',
+        v_unfinished, v_quota.unfinished using errcode = 'PS012', detail = '5';
+    end if;
+  end if;
+  if v_quota.per_day is not null then
+    insert into penstock.operations as o (owner, quota, day, used)
+    values (p_owner, p_quota, v_day, p_started)
+        on conflict (owner, quota, day) do update set used = o.used + excluded.used
+    returning used into v_count;
+    if v_count > v_quota.per_day then
+      raise exception 'per_day: % operations a day are allowed, and they are used up', v_quota.per_day
+        using errcode = 'PS011',
+              detail = ceil(extract(epoch from (v_day + 1)::timestamp at time zone 'utc' - v_now))::text;
+    end if;
+  end if;
+end
+$$;

@@ -1,0 +1,69 @@
+-- Who may do what. Runs after the functions, whenever they or this file change, so that nothing is open just because
+-- Postgres opens it by default. The login that migrates owns everything; service_role may do everything; authenticated reads
+-- its own rows and calls a handful of functions; anon may do nothing.
+
+revoke all on all functions in schema {schema} from public;
+
+do $$
+declare
+  v_table record;
+begin
+  for v_table in
+    select c.oid::regclass as name, c.relrowsecurity as protected
+      from pg_class as c
+     where c.relnamespace = (select relnamespace from pg_class where oid = 'penstock.jobs'::regclass)
+       and c.relkind in ('r', 'p')
+  loop
+    if not v_table.protected then
+      execute format('alter table %s enable row level security', v_table.name);
+    end if;
+  end loop;
+end
+$$;
+
+do $$
+declare
+  v_table record;
+begin
+  if not exists (select from pg_roles where rolname = 'service_role') then
+    return;
+  end if;
+  grant usage on schema {schema} to service_role;
+  grant all on all tables in schema {schema} to service_role;
+  grant all on all sequences in schema {schema} to service_role;
+  grant execute on all functions in schema {schema} to service_role;
+  for v_table in
+    select c.oid::regclass as name
+      from pg_class as c
+     where c.relnamespace = (select relnamespace from pg_class where oid = 'penstock.jobs'::regclass)
+       and c.relkind in ('r', 'p') and not c.relispartition
+       and not exists (select from pg_policy as p where p.polrelid = c.oid and p.polname = 'the_service_does_everything')
+  loop
+    execute format('create policy the_service_does_everything on %s to service_role using (true) with check (true)',
+                   v_table.name);
+  end loop;
+end
+$$;
+
+do $$
+begin
+  if not exists (select from pg_roles where rolname = 'authenticated') then
+    return;
+  end if;
+  grant usage on schema {schema} to authenticated;
+  grant select (id, queue, kind, state, priority, attempt, max_attempts, snoozes, waiting_on, parent, owner, org, phase, weight,
+                cancel_requested, args, progress, rollup, created_at, run_at, started_at)
+     on penstock.jobs to authenticated;
+  grant select (id, queue, kind, state, priority, attempt, max_attempts, snoozes, parent, owner, org, phase, weight, args,
+                progress, rollup, output, created_at, run_at, started_at, finished_at)
+     on penstock.history to authenticated;
+  grant select on penstock.artifacts to authenticated;
+  grant select on penstock.my_jobs, penstock.usage, penstock.usage_log, penstock.usage_so_far to authenticated;
+  grant execute on function
+    penstock.caller, penstock.caller_orgs, penstock.is_callers, penstock.shown_error, penstock.as_array,
+    penstock.filter_text, penstock.uuid7_floor, penstock.get_my_job, penstock.list_my_jobs, penstock.job_tree,
+    penstock.artifacts_of_job, penstock.artifacts_shown, penstock.start,
+    penstock.start_batch, penstock.cancel_mine, penstock.retry_mine
+     to authenticated;
+end
+$$;
