@@ -13,15 +13,18 @@ from uuid import UUID
 import msgspec
 import psycopg
 
-from penstock.engine import PostgresEngine, calls
+from penstock.artifacts import ArtifactsOfJob, Keeper, SyncArtifactsOfJob
+from penstock.engine import calls
 from penstock.engine.completing import complete_with
 from penstock.engine.pools import cut
 from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_script
-from penstock.errors import InvalidInput, LeaseLost
+from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.outcome import Cancel, EndWith, Snooze
 from penstock.payload import clean, encode_output, from_builtin, loads, return_type
+from penstock.remote import Engine, RemoteEngine
+from penstock.remote.keeper import RemoteKeeper
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,12 +60,18 @@ class JobContext:
     """What async and sync handlers have in common."""
 
     def __init__(
-        self, job: ClaimedJob, lease: Lease, engine: PostgresEngine, note: Callable[[Report], None] | None = None
+        self,
+        job: ClaimedJob,
+        lease: Lease,
+        engine: Engine,
+        note: Callable[[Report], None] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.job = job
         self.lease = lease
         self._engine = engine
         self._note = note
+        self._keeper = keeper
         self._cancelled = False
         self._to_enqueue: list[NewJob] = []
         self._steps: dict[str, Any] | None = None
@@ -152,6 +161,17 @@ class JobContext:
         self._to_enqueue += jobs
         return jobs[0].id
 
+    def _keeper_of_files(self) -> Keeper:
+        if isinstance(self._engine, RemoteEngine):
+            return RemoteKeeper(self._engine)
+        if self._keeper is None:
+            raise PenstockError("there is no store for artifacts here: run the job with a worker of its application")
+        return self._keeper
+
+    @property
+    def _held_by(self) -> tuple[Lease, int]:
+        return self.lease, self.job.claims
+
     def _may_remember(self) -> bool:
         """A first claim has no steps to recall."""
         return self._steps is None and self.job.claims > 1
@@ -164,9 +184,14 @@ class Context(JobContext):
     """Handed to an async handler whose first parameter is a Context."""
 
     def __init__(
-        self, job: ClaimedJob, lease: Lease, engine: PostgresEngine, note: Callable[[Report], None] | None = None
+        self,
+        job: ClaimedJob,
+        lease: Lease,
+        engine: Engine,
+        note: Callable[[Report], None] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
-        super().__init__(job, lease, engine, note)
+        super().__init__(job, lease, engine, note, keeper)
         self._held = AsyncExitStack()
         self._opening = Lock()
         self._connection: psycopg.AsyncConnection[Any] | None = None
@@ -196,15 +221,20 @@ class Context(JobContext):
             steps[name] = loads(encoded)
         return _as_returned_by(function, steps[name])
 
+    @property
+    def artifacts(self) -> ArtifactsOfJob:
+        """Where the job's files go: await ctx.artifacts.put("resume.pdf", data)."""
+        return ArtifactsOfJob(self.job, self.lease, self._keeper_of_files())
+
     async def _recall_steps(self) -> dict[str, Any]:
-        return await self._engine.arun(calls.recall_steps(self.id))
+        return await self._engine.arun(calls.recall_steps(self.id, self._held_by))
 
     async def _remember_step(self, name: str, encoded: bytes) -> bool:
         return await self._engine.arun(calls.remember_step(self.lease, self.job, name, encoded))
 
     async def outputs(self) -> list[Earlier]:
         """What this job waited for, in the order it was enqueued: each with its state and output."""
-        return self._read_outputs(await self._engine.arun(calls.outputs(self.id)))
+        return self._read_outputs(await self._engine.arun(calls.outputs(self.id, self._held_by)))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -227,6 +257,8 @@ class Context(JobContext):
 
     async def complete(self, output: bytes | None) -> bool:
         """Commits the handler's transaction with what it enqueued and its completion; False when the job is lost."""
+        if isinstance(self._engine, RemoteEngine):
+            return await self._engine.acomplete_with(self.lease, self.job, output, self._to_enqueue)
         async with self._held:
             if self._connection is None:
                 pool = await self._engine.pools.of_this_loop()
@@ -251,9 +283,14 @@ class SyncContext(JobContext):
     """Handed to a sync handler whose first parameter is a SyncContext. It runs in a thread, or in a process."""
 
     def __init__(
-        self, job: ClaimedJob, lease: Lease, engine: PostgresEngine, note: Callable[[Report], None] | None = None
+        self,
+        job: ClaimedJob,
+        lease: Lease,
+        engine: Engine,
+        note: Callable[[Report], None] | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
-        super().__init__(job, lease, engine, note)
+        super().__init__(job, lease, engine, note, keeper)
         self._held = ExitStack()
         self._opening = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
@@ -290,15 +327,20 @@ class SyncContext(JobContext):
         remembered: R = _as_returned_by(function, steps[name])
         return remembered
 
+    @property
+    def artifacts(self) -> SyncArtifactsOfJob:
+        """Where the job's files go: ctx.artifacts.put("resume.pdf", data)."""
+        return SyncArtifactsOfJob(self.job, self.lease, self._keeper_of_files())
+
     def _recall_steps(self) -> dict[str, Any]:
-        return self._engine.run(calls.recall_steps(self.id))
+        return self._engine.run(calls.recall_steps(self.id, self._held_by))
 
     def _remember_step(self, name: str, encoded: bytes) -> bool:
         return self._engine.run(calls.remember_step(self.lease, self.job, name, encoded))
 
     def outputs(self) -> list[Earlier]:
         """What this job waited for, in the order it was enqueued: each with its state and output."""
-        return self._read_outputs(self._engine.run(calls.outputs(self.id)))
+        return self._read_outputs(self._engine.run(calls.outputs(self.id, self._held_by)))
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
@@ -317,6 +359,8 @@ class SyncContext(JobContext):
 
     def complete(self, output: bytes | None) -> bool:
         """Commits the handler's transaction with what it enqueued and its completion; False when the job is lost."""
+        if isinstance(self._engine, RemoteEngine):
+            return self._engine.complete_with(self.lease, self.job, output, self._to_enqueue)
         with self._held:
             if self._connection is None:
                 self._connection = self._held.enter_context(self._engine.pools.sync().connection())

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.artifacts import Storage
 from penstock.cron import Schedule
 from penstock.handler import Handler
 from penstock.middleware import Middleware
@@ -14,6 +15,7 @@ class Registry:
     handlers: Mapping[str, Handler[..., Any]]
     middleware: Sequence[Middleware]
     schedules: Sequence[Schedule]
+    storage: Storage | None = None
 
     def batch_size(self, queue: str) -> int:
         """How many jobs a slot of the queue may take at once."""

@@ -14,6 +14,7 @@ from penstock.engine.call import Call, first
 from penstock.errors import PenstockError
 from penstock.job import ClaimedJob, Lease, NewJob
 from penstock.payload import loads
+from penstock.testing.keeping import MemoryKeeper
 
 _NO_LEASE = Lease(0)
 _HELLO: Call[int] = Call("select 1", [], first)
@@ -26,11 +27,12 @@ class Notes:
     outputs: list[Earlier]
     steps: dict[str, Any]
     progress: list[Report] = field(default_factory=list)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
 
 
 class InlineContext(Context):
     def __init__(self, job: ClaimedJob, engine: PostgresEngine, notes: Notes) -> None:
-        super().__init__(job, _NO_LEASE, engine, notes.progress.append)
+        super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
 
     @property
@@ -71,7 +73,7 @@ class InlineContext(Context):
 
 class InlineSyncContext(SyncContext):
     def __init__(self, job: ClaimedJob, engine: PostgresEngine, notes: Notes) -> None:
-        super().__init__(job, _NO_LEASE, engine, notes.progress.append)
+        super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
 
     @property

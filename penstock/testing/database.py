@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from penstock import embedded
 from penstock.engine.migrate import migrate_on
-from penstock.sql import functions, migrations
+from penstock.sql import functions, grants, migrations
 
 if TYPE_CHECKING:
     from penstock.app import Penstock
@@ -38,7 +38,7 @@ def embedded_server(folder: Path) -> Iterator[str]:
 
 def migrated_template(server: str) -> str:
     """The name of a migrated database to be copied for each test, made once for each state of the SQL."""
-    everything = "".join(migration.text for migration in migrations()) + functions()
+    everything = "".join(migration.text for migration in migrations()) + functions() + grants()
     name = f"penstock_template_{hashlib.sha256(everything.encode()).hexdigest()[:16]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("select pg_advisory_lock(%s)", [_LOCK])
@@ -58,11 +58,16 @@ def throw_away(server: str, template: str = "template0") -> Iterator[str]:
     """The address of a database of its own: a copy of the template, dropped in the end."""
     name = f"{_OURS}{datetime.now(UTC):%Y%m%d}_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'create database "{name}" template "{template}"'.encode())
+        connection.execute(f'create database "{name}" template "{template}" strategy {_strategy(connection)}'.encode())
         try:
             yield address_of(server, name)
         finally:
             connection.execute(f'drop database "{name}" with (force)'.encode())
+
+
+def _strategy(connection: psycopg.Connection[Any]) -> str:
+    """Copying files takes two checkpoints, which are next to nothing where fsync is off: 17 ms instead of 120."""
+    return "file_copy" if connection.execute("show fsync").fetchone() == ("off",) else "wal_log"
 
 
 def address_of(server: str, database: str) -> str:

@@ -33,6 +33,7 @@ class InlineRun(Generic[R]):
     progress: list[Report]
     enqueued: list[NewJob]
     steps: dict[str, Any]
+    artifacts: dict[str, bytes]
 
 
 def run_inline(
@@ -126,16 +127,16 @@ class _Call(Generic[R]):
         return [ctx, *self._args] if self._handler.arguments.takes_context else self._args
 
     def _ended(self, result: Any, enqueued: list[NewJob]) -> InlineRun[R]:
-        progress, steps = self._notes.progress, self._notes.steps
+        progress, steps, artifacts = self._notes.progress, self._notes.steps, self._notes.artifacts
         if isinstance(result, _OUTCOMES):
-            return InlineRun(None, result, progress, [], steps)
+            return InlineRun(None, result, progress, [], steps, artifacts)
         output: Any
         if self._batch:
             output = [_of_one_job(each) for each in one_for_each(result, len(self._items))]
         else:
             kind = return_type(self._handler.function)
             output = msgspec.convert(_through_json(result), kind, dec_hook=from_builtin, str_keys=True)
-        return InlineRun(output, None, progress, enqueued, steps)
+        return InlineRun(output, None, progress, enqueued, steps, artifacts)
 
 
 def _refuse_unclear(handler: Handler[..., Any], given: Mapping[str, bool]) -> None:

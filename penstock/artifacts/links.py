@@ -1,0 +1,53 @@
+"""Links to files that the server serves itself: an id, a time, and a signature over both."""
+
+import hashlib
+import hmac
+from typing import Literal
+from urllib.parse import urlencode
+from uuid import UUID
+
+_ABOUT = b"penstock artifact link 1"
+
+Purpose = Literal["link", "counted"]
+"""A link by itself, or one that a download was already counted for when it was made."""
+
+
+class Links:
+    """Makes links and checks them. Whoever has the secret can make some; nobody else can, or change one."""
+
+    def __init__(self, secret: str, public_url: str | None = None) -> None:
+        self._secret = secret.encode()
+        self._base = (public_url or "").rstrip("/")
+
+    def __repr__(self) -> str:
+        return f"Links({self._base!r})"
+
+    @classmethod
+    def derived_from(
+        cls, signing_secret: str | None, service_key: str | None, public_url: str | None
+    ) -> "Links | None":
+        """With the secret that is for signing, else with one derived from the service key; None without either."""
+        if signing_secret:
+            return cls(signing_secret, public_url)
+        if service_key:
+            # derived, so that a signature says nothing about the key itself
+            return cls(
+                hmac.new(service_key.encode(), b"penstock signing secret", hashlib.sha256).hexdigest(), public_url
+            )
+        return None
+
+    def make(self, id: UUID, expires: int, purpose: Purpose = "link") -> str:
+        """`expires` in seconds of the epoch."""
+        query = urlencode({"expires": expires, "signature": self._sign(id, expires, purpose)})
+        return f"{self._base}/api/artifacts/{id}/file?{query}"
+
+    def purpose_of(self, id: UUID, expires: int, signature: str) -> Purpose | None:
+        """What the link was made for; None when it is not one of ours, or not as we made it."""
+        given = signature.encode("utf-8", "replace")
+        purposes: tuple[Purpose, ...] = ("link", "counted")
+        found = [each for each in purposes if hmac.compare_digest(self._sign(id, expires, each).encode(), given)]
+        return found[0] if found else None
+
+    def _sign(self, id: UUID, expires: int, purpose: Purpose) -> str:
+        text = b"%s\n%s\n%s\n%d" % (_ABOUT, purpose.encode(), str(id).encode(), expires)
+        return hmac.new(self._secret, text, hashlib.sha256).hexdigest()

@@ -1,0 +1,135 @@
+"""What a handler sees: ctx.artifacts."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypedDict, Unpack
+
+from penstock.artifact import Artifact, NewArtifact
+from penstock.artifacts.faces import Blocking, Face, Waiting
+from penstock.artifacts.sources import Source, chunks_of
+from penstock.artifacts.storage import Storage
+from penstock.artifacts.writing import write
+from penstock.engine import PostgresEngine
+from penstock.errors import InvalidInput
+from penstock.job import ClaimedJob, Lease
+from penstock.now import run_now
+from penstock.payload import encode_args, loads
+
+MAX_METADATA = 16 * 1024
+
+
+class PutChoices(TypedDict, total=False):
+    """What may be said about a file."""
+
+    type: str | None
+    content_type: str | None
+    duration: float | None
+    metadata: Mapping[str, Any] | None
+    expires_in: float | None
+    overwrite: bool
+    path: str | None
+
+
+class Keeper(Protocol):
+    """Takes the files of running jobs: into a store, or to a server that has one."""
+
+    async def put(
+        self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
+    ) -> Artifact: ...
+
+    def blocking(self) -> "Keeper":
+        """The same for code without an event loop: its coroutines block and never wait."""
+        ...
+
+
+def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """As JSON gives it back; refused by name when it has no JSON form, or is as large as a file."""
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput("metadata", f"must be a dict, not {type(metadata).__name__}")
+    checked: dict[str, Any] = loads(encode_args(metadata, MAX_METADATA, whole="metadata"))
+    return checked
+
+
+class StoreKeeper:
+    """Keeps files in the application's own store."""
+
+    def __init__(self, engine: PostgresEngine, storage: Storage, *, blocks: bool = False) -> None:
+        self._engine = engine
+        self.storage = storage
+        self._blocks = blocks
+        self._face: Face = Blocking(engine) if blocks else Waiting(engine)
+
+    def blocking(self) -> Keeper:
+        return StoreKeeper(self._engine, self.storage, blocks=True)
+
+    async def put(
+        self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
+    ) -> Artifact:
+        if choices.get("expires_in") is None:
+            choices["expires_in"] = self.storage.kept
+        choices["metadata"] = checked_metadata(choices.get("metadata"))
+        new = NewArtifact.of(job.owner, job.id, name, **choices)
+        chunks = chunks_of(data, blocks=self._blocks)
+        store = self.storage.blocking_store if self._blocks else self.storage.store
+        return await write(self._face, store, job, lease, new, chunks)
+
+
+class ArtifactsOfJob:
+    """`ctx.artifacts` of an async handler."""
+
+    def __init__(self, job: ClaimedJob, lease: Lease, keeper: Keeper) -> None:
+        self._job = job
+        self._lease = lease
+        self._keeper = keeper
+
+    async def put(
+        self,
+        name: str,
+        data: Source,
+        *,
+        type: str | None = None,
+        content_type: str | None = None,
+        duration: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expires_in: float | None = None,
+        overwrite: bool = True,
+        path: str | None = None,
+    ) -> Artifact:
+        """Stores a file of this job: bytes, a Path, a binary file, or an iterator of bytes, sync or async.
+
+        It is kept under its owner's folder, in one of the job's, by its name; or at `path` in the owner's folder.
+        The same name again overwrites it, unless overwrite=False. `expires_in` seconds; math.inf keeps it for ever.
+        """
+        return await self._keeper.put(
+            self._job, self._lease, name, data, type=type, content_type=content_type, duration=duration,
+            metadata=metadata, expires_in=expires_in, overwrite=overwrite, path=path,
+        )  # fmt: skip
+
+
+class SyncArtifactsOfJob:
+    """`ctx.artifacts` of a sync handler."""
+
+    def __init__(self, job: ClaimedJob, lease: Lease, keeper: Keeper) -> None:
+        self._inner = ArtifactsOfJob(job, lease, keeper.blocking())
+
+    def put(
+        self,
+        name: str,
+        data: Source,
+        *,
+        type: str | None = None,
+        content_type: str | None = None,
+        duration: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expires_in: float | None = None,
+        overwrite: bool = True,
+        path: str | None = None,
+    ) -> Artifact:
+        """Stores a file of this job; see ArtifactsOfJob.put."""
+        return run_now(
+            self._inner.put(
+                name, data, type=type, content_type=content_type, duration=duration, metadata=metadata,
+                expires_in=expires_in, overwrite=overwrite, path=path,
+            )
+        )  # fmt: skip

@@ -1,0 +1,59 @@
+"""What Penstock asks of a store of files. Paths are relative, separated by /, and made by penstock.artifact.path_of."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    size: int
+    digest: str
+    """SHA-256 in hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A file being read: its whole size, and the part that was asked for."""
+
+    size: int
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    path: str
+    size: int
+    modified: datetime
+
+
+class Store(Protocol):
+    async def put(
+        self, path: str, data: bytes | AsyncIterator[bytes], *, create: bool = False, content_type: str, filename: str
+    ) -> Written:
+        """Writes a file, which appears at once and whole, or not at all. With `create`, raises ArtifactExists if there
+        is one. `filename` is what a browser is told to call it, where the store serves files itself."""
+        ...
+
+    async def open(self, path: str, start: int = 0, end: int | None = None) -> Opened:
+        """The bytes from `start` to before `end`. Raises FileNotFoundError."""
+        ...
+
+    async def delete(self, path: str) -> None:
+        """No matter whether it was there."""
+        ...
+
+    def list(self, prefix: str = "") -> AsyncIterator[Found]: ...
+
+    async def sign(self, path: str, seconds: int) -> str | None:
+        """An address that anybody may read the file from for so long; None where the store has no such thing."""
+        ...
+
+    async def tidy(self, grace: float) -> int:
+        """Removes what interrupted writes left behind, older than so many seconds; how many."""
+        ...
+
+    def blocking(self) -> "Store":
+        """The same store for code without an event loop: its coroutines block and never wait."""
+        ...

@@ -1,0 +1,44 @@
+"""Where the files of a run without a queue go: into memory."""
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Unpack
+
+from penstock.artifact import Artifact, ArtifactState, NewArtifact
+from penstock.artifacts import Keeper, PutChoices, Source
+from penstock.artifacts.of_job import checked_metadata
+from penstock.artifacts.sources import chunks_of
+from penstock.errors import ArtifactExists
+from penstock.job import ClaimedJob, Lease
+
+
+class MemoryKeeper:
+    """Checks like the real one, and keeps each file's bytes by its name."""
+
+    def __init__(self, files: dict[str, bytes], *, blocks: bool = False) -> None:
+        self._files = files
+        self._blocks = blocks
+
+    def blocking(self) -> Keeper:
+        return MemoryKeeper(self._files, blocks=True)
+
+    async def put(
+        self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
+    ) -> Artifact:
+        del lease
+        choices["metadata"] = checked_metadata(choices.get("metadata"))
+        new = NewArtifact.of(job.owner, job.id, name, **choices)
+        if name in self._files and not new.overwrite:
+            raise ArtifactExists(f"there is an artifact {new.path} already")
+        chunks = chunks_of(data, blocks=self._blocks)
+        contents = chunks if isinstance(chunks, bytes) else b"".join([chunk async for chunk in chunks])
+        self._files[name] = contents
+        now = datetime.now(UTC)
+        return Artifact(
+            id=new.id, job=job.id, owner=job.owner, org=job.org, kind=job.kind, name=name, type=new.type,
+            path=new.path, content_type=new.content_type, size=len(contents), duration=new.duration,
+            metadata=None if new.metadata is None else dict(new.metadata), state=ArtifactState.STORED,
+            created_at=now, stored_at=now,
+            expires_at=None if new.expires_in is None else now + timedelta(seconds=new.expires_in),
+            downloads=0, digest=hashlib.sha256(contents).hexdigest(),
+        )  # fmt: skip

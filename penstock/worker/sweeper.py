@@ -1,0 +1,47 @@
+"""Removes artifacts whose time is over, and what interrupted writes left: done by the leading worker, now and then."""
+
+import asyncio
+import logging
+
+from penstock.artifacts import Storage
+from penstock.artifacts.faces import Waiting
+from penstock.artifacts.sweeping import GRACE, sweep
+from penstock.engine import PostgresEngine, calls
+from penstock.errors import PenstockError
+from penstock.worker.leases import Leases
+from penstock.worker.loop import Loop
+
+log = logging.getLogger("penstock.worker")
+
+FIRST = 10.0
+EVERY = 300.0
+
+
+class Sweeper(Loop):
+    """Apart from the maintenance, which has a second for its round: a store may take its time."""
+
+    name = "sweep"
+
+    def __init__(self, engine: PostgresEngine, leases: Leases, storage: Storage) -> None:
+        super().__init__()
+        self._engine = engine
+        self._leases = leases
+        self._storage = storage
+
+    async def run(self) -> None:
+        pause = FIRST
+        while True:
+            await asyncio.sleep(pause)
+            await self._leases.leading.wait()
+            # the store is not even made while there is nothing to do
+            if await self._engine.arun(calls.artifacts_due(GRACE)):
+                await self._sweep()
+            pause = EVERY
+
+    async def _sweep(self) -> None:
+        try:
+            swept = await sweep(Waiting(self._engine), self._storage.store)
+        except PenstockError as error:
+            log.warning("artifacts are not swept: %s", error)
+        else:
+            log.info("%d artifacts were swept", swept.artifacts)

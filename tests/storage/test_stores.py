@@ -1,0 +1,296 @@
+"""What every store promises, on a folder and on a real S3 server, with and without an event loop."""
+
+import asyncio
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from penstock.errors import ArtifactExists, InvalidInput, StoreFault
+from penstock.now import run_now
+from penstock.storage import Store, folder, store_at
+from penstock.storage.objects import PART, run_through
+from tests.storage.seaweed import SECRET, Seaweed
+
+MEGABYTE = b"m" * 1024 * 1024
+
+
+@pytest.fixture(params=["on a loop", "blocking"])
+def tried(request: pytest.FixtureRequest, store: Store) -> Store:
+    return store.blocking() if request.param == "blocking" else store
+
+
+async def chunks(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+async def put(store: Store, path: str, data: bytes | AsyncIterator[bytes], **options: bool) -> tuple[int, str]:
+    written = await store.put(path, data, content_type="text/plain", filename=path, **options)
+    return written.size, written.digest
+
+
+async def read(store: Store, path: str, start: int = 0, end: int | None = None) -> bytes:
+    opened = await store.open(path, start, end)
+    return b"".join([chunk async for chunk in opened.chunks])
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+async def test_what_is_put_is_what_is_read(tried: Store) -> None:
+    assert await put(tried, "ann/job/a.txt", b"hello") == (5, sha(b"hello"))
+    assert await put(tried, "ann/job/b/c d%20é.txt", chunks(b"one ", b"two")) == (7, sha(b"one two"))
+    assert await put(tried, "empty", chunks()) == (0, sha(b""))
+    assert await read(tried, "ann/job/a.txt") == b"hello"
+    assert await read(tried, "ann/job/b/c d%20é.txt") == b"one two"
+    assert await read(tried, "empty") == b""
+
+
+async def test_a_part_can_be_read_and_the_whole_size_is_told(tried: Store) -> None:
+    await put(tried, "a", b"0123456789")
+    assert await read(tried, "a", 3, 5) == b"34"
+    assert await read(tried, "a", 7) == b"789"
+    assert (await tried.open("a", 3, 5)).size == 10
+
+
+async def test_a_file_of_many_parts_is_one_file(tried: Store) -> None:
+    whole = b"".join(bytes([n]) * 1_000_003 for n in range(20))
+    assert await put(tried, "big", chunks(*(bytes([n]) * 1_000_003 for n in range(20)))) == (len(whole), sha(whole))
+    assert sha(await read(tried, "big")) == sha(whole)
+    assert await read(tried, "big", PART - 2, PART + 2) == whole[PART - 2 : PART + 2]
+
+
+@pytest.mark.parametrize("large", [False, True])
+async def test_create_only_leaves_what_is_there(tried: Store, large: bool) -> None:
+    pieces = [MEGABYTE] * 10 if large else [b"second"]
+    await put(tried, "a", chunks(b"first"), create=True)
+    with pytest.raises(ArtifactExists):
+        await put(tried, "a", chunks(*pieces), create=True)
+    assert await read(tried, "a") == b"first"
+    await put(tried, "a", chunks(*pieces))
+    assert await read(tried, "a") == b"".join(pieces)
+
+
+@pytest.mark.parametrize("large", [False, True])
+async def test_a_source_that_fails_leaves_no_file_and_no_trace(tried: Store, large: bool) -> None:
+    async def failing() -> AsyncIterator[bytes]:
+        for _ in range(12 if large else 1):
+            yield MEGABYTE
+        raise LookupError("the source is dry")
+
+    with pytest.raises(LookupError, match="dry"):
+        await put(tried, "a", failing())
+    with pytest.raises(FileNotFoundError):
+        await tried.open("a")
+    assert [found async for found in tried.list()] == []
+
+
+async def test_delete_may_be_said_twice_and_what_is_gone_cannot_be_opened(tried: Store) -> None:
+    await put(tried, "a/b/c", b"x")
+    await tried.delete("a/b/c")
+    await tried.delete("a/b/c")
+    with pytest.raises(FileNotFoundError, match="a/b/c"):
+        await tried.open("a/b/c")
+
+
+async def test_list_tells_every_file_below_a_prefix(tried: Store) -> None:
+    before = datetime.now(UTC)
+    for path in ("ann/1/a", "ann/2/b", "bob/1/c"):
+        await put(tried, path, path.encode())
+    assert {found.path async for found in tried.list()} == {"ann/1/a", "ann/2/b", "bob/1/c"}
+    [found] = [found async for found in tried.list("bob")]
+    assert (found.path, found.size) == ("bob/1/c", 7)
+    assert abs((found.modified - before).total_seconds()) < 60
+
+
+def test_a_blocking_store_needs_no_event_loop(store: Store) -> None:
+    blocking = store.blocking()
+    run_now(blocking.put("a", chunks(*[MEGABYTE] * 10), content_type="text/plain", filename="a"))
+    assert sum(len(chunk) for chunk in run_through(run_now(blocking.open("a")).chunks)) == 10 * len(MEGABYTE)
+    with pytest.raises(RuntimeError, match="event loop"):
+        run_now(store.open("a"))
+
+
+def test_64_megabytes_pass_in_flat_memory_both_ways(address: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "tests.storage.flat", address], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    writing, reading = map(int, done.stdout.split())
+    assert writing < 60_000_000, f"{writing:,} bytes to write"
+    assert reading < 40_000_000, f"{reading:,} bytes to read"
+
+
+# Links of S3.
+
+
+async def fetch(url: str) -> httpx.Response:
+    async with httpx.AsyncClient() as client:
+        return await client.get(url)
+
+
+@pytest.fixture
+def s3(seaweed: Seaweed) -> Store:
+    return store_at(seaweed.address(f"links-{time.time_ns()}"))
+
+
+async def test_a_signed_link_gives_the_file_with_its_type_and_name(s3: Store) -> None:
+    await s3.put("ann/1/é.pdf", b"%PDF", content_type="application/pdf", filename="papers/é.pdf")
+    url = await s3.sign("ann/1/é.pdf", 60)
+    assert url is not None
+    answer = await fetch(url)
+    assert (answer.status_code, answer.content) == (200, b"%PDF")
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%A9.pdf"
+
+
+async def test_a_changed_link_is_refused(s3: Store) -> None:
+    await put(s3, "mine", b"mine")
+    await put(s3, "yours", b"yours")
+    url = await s3.sign("mine", 60)
+    assert url is not None
+    assert (await fetch(url)).status_code == 200
+    for changed in (
+        url.replace("/mine?", "/yours?"),
+        url.replace("X-Amz-Expires=60", "X-Amz-Expires=6000"),
+        url[:-1] + ("0" if url[-1] != "0" else "1"),
+        url.partition("?")[0],
+    ):
+        assert (await fetch(changed)).status_code == 403
+
+
+async def test_an_expired_link_is_refused(s3: Store) -> None:
+    await put(s3, "mine", b"mine")
+    url = await s3.sign("mine", 1)
+    assert url is not None
+    deadline = time.monotonic() + 30
+    while (await fetch(url)).status_code == 200:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.1)
+    assert (await fetch(url)).status_code == 403
+
+
+async def test_no_secret_is_told_by_a_store_or_its_errors(seaweed: Seaweed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-wrong-" + SECRET)
+    store = store_at(seaweed.address("x"))
+    with pytest.raises(StoreFault) as refused:
+        await put(store, "a", b"x")
+    assert "failed to put" in str(refused.value)
+    for text in (repr(store), str(refused.value), repr(refused.value.__cause__), repr(refused.value)):
+        assert SECRET not in text
+
+
+# A folder.
+
+
+async def test_files_in_a_folder_are_their_owners_alone(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "deep" / "store")
+    await put(store, "ann/1/a.txt", b"x")
+    for path in (tmp_path / "deep").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    assert await store.sign("ann/1/a.txt", 60) is None
+
+
+async def test_what_a_writer_has_not_finished_is_not_listed_and_is_tidied_when_old(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    reached, go = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"half of it"
+        reached.set()
+        await go.wait()
+
+    writing = asyncio.create_task(put(store, "a", slow()))
+    await asyncio.wait_for(reached.wait(), 20)
+    assert len(list((tmp_path / ".writing").iterdir())) == 1
+    assert [found async for found in store.list()] == []
+    assert await store.tidy(3600) == 0
+    # as if its writer had been killed an hour ago
+    assert await store.tidy(-3600) == 1
+    go.set()
+    with pytest.raises(FileNotFoundError):
+        await writing
+    assert [found async for found in store.list()] == []
+
+
+async def test_a_cancelled_write_is_over_when_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that went on would write into whatever file has the number next."""
+    store = store_at(tmp_path)
+    begun, go = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+    wrote: list[str] = []
+
+    def slow(file: int, data: bytes, digest: object) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        go.wait(20)
+        os.fstat(file)
+        wrote.append("to an open file")
+
+    monkeypatch.setattr(folder, "_write", slow)
+    writing = asyncio.create_task(put(store, "a", b"x"))
+    await asyncio.wait_for(begun.wait(), 20)
+    for _ in range(3):
+        writing.cancel()
+        await asyncio.sleep(0)
+        assert not writing.done()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert wrote == ["to an open file"]
+    assert list((tmp_path / ".writing").iterdir()) == []
+
+
+async def test_a_folder_that_is_emptied_meanwhile_does_not_stop_a_write(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+
+    async def write_and_delete(name: str) -> None:
+        for _ in range(30):
+            await put(store, f"ann/1/{name}", b"x")
+            await store.delete(f"ann/1/{name}")
+
+    await asyncio.gather(*(write_and_delete(str(n)) for n in range(4)))
+
+
+# Addresses.
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint"),
+    [
+        ("gs://bucket", "must be a folder or s3://bucket"),
+        ("s3://", "name a bucket"),
+        ("s3://bucket?colour=red", "'colour' is none of endpoint, path_style, region"),
+        ("s3://bucket?path_style=maybe", "path_style must be true or false"),
+        ("file://elsewhere/folder", "names no host"),
+        (f"s3://someone:{SECRET}@bucket", "put no credentials into the address"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused(address: str, complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint) as refused:
+        store_at(address)
+    assert SECRET not in str(refused.value)
+
+
+async def test_a_folder_may_be_named_by_a_url(tmp_path: Path) -> None:
+    await put(store_at(f"{tmp_path.as_uri()}/with%20space"), "a", b"x")
+    assert (tmp_path / "with space" / "a").read_bytes() == b"x"
+
+
+def test_without_obstore_it_is_said_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['obstore'] = None\n"
+        "from penstock import Penstock\n"
+        "try: Penstock('postgresql:///x').artifacts.store\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert "pip install 'penstock[storage]'" in done.stdout, done.stderr
