@@ -70,3 +70,5 @@ def set_up(level: str = "info", *, json: bool | None = None, stream: TextIO | No
     handler.setFormatter(ForPeople(colour=stream.isatty()) if for_people else JSONLines())
     handler.addFilter(mark_with_job)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # it would log whole URLs, and a webhook's URL is often its secret
+    logging.getLogger("httpx").setLevel(logging.WARNING)

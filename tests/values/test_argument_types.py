@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 from uuid import UUID
 
 import msgspec
@@ -131,6 +131,19 @@ def test_a_value_of_another_shape_is_refused_by_its_path(kind: Any, value: objec
     with pytest.raises(InvalidArguments) as refusal:
         handler_of(kind).encode((value,), {}, 1000)
     assert refusal.value.field == field
+
+
+def test_what_an_annotation_adds_to_a_type_is_checked_too() -> None:
+    def handle(copies: Annotated[int, msgspec.Meta(ge=1, le=10)]) -> None: ...
+
+    arguments = Arguments(handle)
+    assert arguments.encode((), {"copies": 10}, 1000) == b'{"copies":10}'
+    with pytest.raises(InvalidArguments, match=r"^copies: "):
+        arguments.encode((), {"copies": 11}, 1000)
+
+    def handle_many(copies: Annotated[list[int], "of each job"]) -> None: ...
+
+    assert Arguments(handle_many, batch=True).encode((), {"copies": 3}, 1000) == b'{"copies":3}'
 
 
 def test_a_pydantic_models_own_words_are_passed_on() -> None:

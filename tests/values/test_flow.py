@@ -110,8 +110,8 @@ def test_named_phases_keep_the_range_they_were_given() -> None:
     assert root.rollup is not None
     assert root.rollup["start"] == 10
     assert root.rollup["phases"] == [
-        {"name": "text", "span": 40, "weight": 3, "done": 0},
-        {"name": "pdf", "span": 40, "weight": 1, "done": 0},
+        {"name": "text", "from": 10, "span": 40, "weight": 3, "done": 0},
+        {"name": "pdf", "from": 50, "span": 40, "weight": 1, "done": 0},
     ]
     assert [(job.phase, job.weight) for job in children] == [("text", 1), ("text", 2), ("pdf", 1)]
 
@@ -124,6 +124,17 @@ def test_phases_named_on_jobs_only_share_the_whole_by_weight() -> None:
     assert rollup is not None
     assert rollup["start"] == 0
     assert {phase["name"]: phase["span"] for phase in rollup["phases"]} == {"text": 75, "pdf": 25}
+
+
+def test_parts_are_counted_by_their_jobs() -> None:
+    flow = Flow()
+    for part in ("one", "two", None):
+        flow.add(NewJob(kind="write"), part=part)
+        flow.add(NewJob(kind="print"), part=part)
+    root, *children = flow.jobs()
+    assert root.rollup is not None
+    assert root.rollup["parts"] == {"one": 2, "two": 2}
+    assert [job.options for job in children] == [{"part": "one"}] * 2 + [{"part": "two"}] * 2 + [None] * 2
 
 
 @pytest.mark.parametrize(("then", "hollow"), [(None, True), (NewJob(kind="publish"), False)])
