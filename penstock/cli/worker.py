@@ -1,6 +1,7 @@
 """`penstock worker` and `penstock tick`: running jobs."""
 
 import asyncio
+import logging
 import os
 import re
 import sys
@@ -65,6 +66,15 @@ def worker(
     jobs_logged: Annotated[
         bool, typer.Option("--log-jobs/--no-log-jobs", help="A line for each job; leave it out beyond 1,000 jobs/s.")
     ] = True,
+    api: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PENSTOCK_API",
+            show_envvar=True,
+            help="Work through the API of a Penstock server at this address, without a database connection. "
+            "The service key comes from PENSTOCK_SERVICE_KEY.",
+        ),
+    ] = None,
     supervised: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run jobs until stopped.
@@ -76,23 +86,28 @@ def worker(
     back unfinished.
     """
     with explained(json=False):
-        least, most = _processes(processes)
+        least, most = processes_given(processes)
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         loaded = load_app(app)
-        slots = _slots(queues, loaded)
-        loaded.url()  # what is wrong with the database is said here, once
+        slots = slots_of(queues, loaded)
+        if api is None:
+            loaded.url()  # what is wrong with the database is said here, once
+        else:
+            logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each request
         if jobs_logged:
             loaded.middleware(log_jobs)
         if supervised is None and most > 1:
-            code = asyncio.run(_supervise(loaded, slots, least, most))
+            code = asyncio.run(_supervise(loaded, slots, least, most, api))
         else:
-            code = asyncio.run(_work(loaded, slots, grace, lease, supervised))
+            code = asyncio.run(_work(loaded, slots, grace, lease, api, supervised))
         loaded.close()
     leave(code)
 
 
-async def _work(app: Penstock, slots: dict[str, int], grace: float, lease: float | None, supervised: int | None) -> int:
-    runner = app.worker(slots, grace=grace, lease=lease)
+async def _work(
+    app: Penstock, slots: dict[str, int], grace: float, lease: float | None, api: str | None, supervised: int | None
+) -> int:
+    runner = app.worker(slots, grace=grace, lease=lease, api=api)
     if supervised is not None:
         end_with_parent(runner, supervised)
         os.set_inheritable(supervised, False)
@@ -100,11 +115,12 @@ async def _work(app: Penstock, slots: dict[str, int], grace: float, lease: float
     return await serve(runner)
 
 
-async def _supervise(app: Penstock, slots: dict[str, int], least: int, most: int) -> int:
+async def _supervise(app: Penstock, slots: dict[str, int], least: int, most: int, api: str | None) -> int:
+    engine = app.engine if api is None else app.remote_engine(api)
     # what is wrong with the database is said here, once, not again and again by processes that die of it
-    await app.engine.arun(calls.backlog(list(slots), 1))
+    await engine.arun(calls.backlog(list(slots), 1))
     command = [sys.executable, "-m", "penstock.cli", *sys.argv[1:]]
-    return await Supervisor(command, app.engine, queues=slots, least=least, most=most).run()
+    return await Supervisor(command, engine, queues=slots, least=least, most=most).run()
 
 
 def tick(
@@ -117,7 +133,7 @@ def tick(
     """Run what is ready, then leave: for cron jobs and serverless functions, instead of a worker that stays."""
     with explained(json):
         loaded = load_app(app)
-        results = loaded.tick(limit, budget, _slots(queues, loaded))
+        results = loaded.tick(limit, budget, slots_of(queues, loaded))
         loaded.close()
     if json:
         print_json({"results": results})
@@ -131,7 +147,7 @@ def tick(
         out.print(f"{len(results)} jobs")
 
 
-def _slots(given: str | None, app: Penstock) -> dict[str, int]:
+def slots_of(given: str | None, app: Penstock) -> dict[str, int]:
     """default:50,exports:3 as a mapping."""
     if given is None:
         return dict.fromkeys(app.queue_names, SLOTS)
@@ -144,7 +160,7 @@ def _slots(given: str | None, app: Penstock) -> dict[str, int]:
     return slots
 
 
-def _processes(given: str) -> tuple[int, int]:
+def processes_given(given: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)(?::(\d+))?", given)
     if match is None or int(match[1]) < 1 or int(match[2] or match[1]) < int(match[1]):
         raise InvalidInput("processes", f"{given!r}: write it as 2, or as 1:4 for from 1 to 4 by load")

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+from penstock.artifacts import Keeper
 from penstock.context import Context, JobContext, SyncContext
-from penstock.engine import PostgresEngine
 from penstock.errors import PenstockError
 from penstock.handler import Handler
 from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze
 from penstock.payload import loads
+from penstock.remote import Engine
 from penstock.worker.endings import (
     Cancelled,
     Ending,
@@ -46,12 +47,13 @@ class Calls:
         self,
         handlers: Mapping[str, Handler[..., Any]],
         middleware: Sequence[Middleware],
-        engine: PostgresEngine,
+        engine: Engine,
         note: Note,
         threads: int,
+        keeper: Keeper | None = None,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock")
-        self._children = Children(engine, self._threads)
+        self._children = Children(engine, self._threads, keeper)
         self.batches: dict[str, BatchCall] = {}
         self.singles: dict[str, Call] = {}
         for kind, handler in handlers.items():
@@ -60,9 +62,9 @@ class Calls:
             elif handler.options.isolate:
                 self.singles[kind] = ProcessCall(handler, engine, note, middleware, self._children)
             elif inspect.iscoroutinefunction(handler.function):
-                self.singles[kind] = AsyncCall(handler, engine, note, middleware)
+                self.singles[kind] = AsyncCall(handler, engine, note, middleware, keeper)
             else:
-                self.singles[kind] = ThreadCall(handler, engine, note, middleware, self._threads)
+                self.singles[kind] = ThreadCall(handler, engine, note, middleware, self._threads, keeper)
 
     def close(self) -> None:
         """Ends idle processes; a thread that still runs a handler is left to itself."""
@@ -72,8 +74,14 @@ class Calls:
 
 class AsyncCall:
     def __init__(
-        self, handler: Handler[..., Any], engine: PostgresEngine, note: Note, middleware: Sequence[Middleware]
+        self,
+        handler: Handler[..., Any],
+        engine: Engine,
+        note: Note,
+        middleware: Sequence[Middleware],
+        keeper: Keeper | None,
     ) -> None:
+        self._keeper = keeper
         self.timeout = handler.options.timeout
         self._function = handler.function
         self._bind = handler.arguments.bind
@@ -86,7 +94,7 @@ class AsyncCall:
         args, kwargs = self._bind(run.job.args)
         if not self._takes_context and not self._middleware:
             return ending_of(await self._function(*args, **kwargs))
-        ctx = Context(run.job, run.lease, self._engine, lambda report: self._note(run, report))
+        ctx = Context(run.job, run.lease, self._engine, lambda report: self._note(run, report), self._keeper)
         run.context = ctx
         if self._takes_context:
             args = [ctx, *args]
@@ -104,12 +112,14 @@ class ThreadCall:
     def __init__(
         self,
         handler: Handler[..., Any],
-        engine: PostgresEngine,
+        engine: Engine,
         note: Note,
         middleware: Sequence[Middleware],
         threads: ThreadPoolExecutor,
+        keeper: Keeper | None,
     ) -> None:
         self.timeout = handler.options.timeout
+        self._keeper = keeper
         self._handler = handler
         self._engine = engine
         self._note = note
@@ -121,8 +131,9 @@ class ThreadCall:
         args, kwargs = self._handler.arguments.bind(run.job.args)
         note = self._note
         ctx = SyncContext(
-            run.job, run.lease, self._engine, lambda report: _ignore(loop.call_soon_threadsafe(note, run, report))
-        )
+            run.job, run.lease, self._engine, lambda report: _ignore(loop.call_soon_threadsafe(note, run, report)),
+            self._keeper,
+        )  # fmt: skip
         run.context = ctx
         run.cooperative = True
         if self._handler.arguments.takes_context:
@@ -160,7 +171,7 @@ class ProcessCall:
     def __init__(
         self,
         handler: Handler[..., Any],
-        engine: PostgresEngine,
+        engine: Engine,
         note: Note,
         middleware: Sequence[Middleware],
         children: Children,

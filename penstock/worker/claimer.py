@@ -10,13 +10,15 @@ from uuid import UUID
 
 import psycopg
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
 from penstock.errors import LeaseLost
+from penstock.remote import Engine
 from penstock.worker.executor import Executor
 from penstock.worker.lane import Lane
 from penstock.worker.leases import Leases
 from penstock.worker.listener import Listener
 from penstock.worker.loop import Loop
+from penstock.worker.remote_listener import RemoteListener
 
 log = logging.getLogger("penstock.worker")
 
@@ -40,9 +42,9 @@ class Claimer(Loop):
 
     def __init__(
         self,
-        engine: PostgresEngine,
+        engine: Engine,
         leases: Leases,
-        listener: Listener,
+        listener: Listener | RemoteListener,
         executor: Executor,
         lanes: Sequence[Lane],
         *,

@@ -8,8 +8,9 @@ from typing import Any, assert_never
 
 import psycopg
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
 from penstock.job import ClaimedJob, Lease
+from penstock.remote import Engine
 from penstock.worker.endings import Cancelled, Ending, Failed, Released, Settled, Snoozed, Succeeded
 from penstock.worker.lane import Lane
 from penstock.worker.loop import Loop
@@ -29,7 +30,7 @@ class Completer(Loop):
 
     def __init__(
         self,
-        engine: PostgresEngine,
+        engine: Engine,
         forget: Callable[[Lane, Run], None],
         reported: Callable[[], None],
         may_be_due: Callable[[], None],

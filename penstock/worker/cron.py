@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from penstock.cron import RecordedSchedule, Schedule, due_ticks, next_tick
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
 from penstock.errors import PenstockError
+from penstock.remote import Engine
 from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.worker")
@@ -32,7 +33,7 @@ class Cron(Loop):
 
     name = "cron"
 
-    def __init__(self, engine: PostgresEngine, code: Sequence[Schedule], leads: Callable[[], bool]) -> None:
+    def __init__(self, engine: Engine, code: Sequence[Schedule], leads: Callable[[], bool]) -> None:
         super().__init__()
         self._engine = engine
         self._code = code
@@ -53,7 +54,7 @@ class Cron(Loop):
         return min(seconds, _LONGEST) if self._code else seconds
 
 
-async def fire_due(engine: PostgresEngine, code: Sequence[Schedule], *, database: bool) -> int:
+async def fire_due(engine: Engine, code: Sequence[Schedule], *, database: bool) -> int:
     """One round for whoever does not stay: records the code's schedules, fires what is due. How many jobs it made."""
     if not code and not database:
         return 0
@@ -62,7 +63,7 @@ async def fire_due(engine: PostgresEngine, code: Sequence[Schedule], *, database
     return fired
 
 
-async def record_schedules(engine: PostgresEngine, code: Sequence[Schedule]) -> None:
+async def record_schedules(engine: Engine, code: Sequence[Schedule]) -> None:
     """Writes the code's schedules into the database, those that are not there as they are here."""
     if not code:
         return
@@ -74,7 +75,7 @@ async def record_schedules(engine: PostgresEngine, code: Sequence[Schedule]) -> 
             await engine.arun(calls.set_schedule(schedule, "code", following))
 
 
-async def _fire(engine: PostgresEngine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
+async def _fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
     names = [schedule.name for schedule in code]
     now, recorded = await engine.arun(calls.list_schedules(names, database=database))
     fired = 0
@@ -92,7 +93,7 @@ async def _fire(engine: PostgresEngine, code: Sequence[Schedule], *, database: b
     return fired, (min(upcoming) - now).total_seconds() if upcoming else math.inf
 
 
-async def _fire_one(engine: PostgresEngine, schedule: RecordedSchedule, now: datetime, following: datetime) -> int:
+async def _fire_one(engine: Engine, schedule: RecordedSchedule, now: datetime, following: datetime) -> int:
     since = schedule.next_tick
     if since is not None and since > now:
         return 0

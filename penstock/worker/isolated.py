@@ -10,22 +10,41 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
 from penstock.arguments import Arguments
+from penstock.artifacts import Keeper
+from penstock.artifacts.of_job import StoreKeeper
+from penstock.artifacts.storage import Elsewhere
 from penstock.context import Context, SyncContext
 from penstock.engine import PostgresEngine
 from penstock.errors import StaleArguments
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
 from penstock.outcome import Cancel, EndWith
+from penstock.remote import Engine, RemoteEngine
 from penstock.worker.endings import Ending, Settled, Succeeded, ending_of, ending_of_raised, failure
 
 _PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the engine is: the database and its schema, or the API and its key."""
+
+    url: str
+    schema: str | None = None
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, engine: Engine) -> "Place":
+        if isinstance(engine, RemoteEngine):
+            return cls(engine.url, key=engine.key)
+        return cls(engine.pools.url(), engine.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +55,8 @@ class Order:
     qualname: str
     job: ClaimedJob
     lease: Lease
-    url: str
-    schema: str
+    place: Place
+    storage: Elsewhere | None = None
 
 
 def serve(connection: Connection, worker: int) -> None:
@@ -63,7 +82,7 @@ def _run(order: Order, note: Callable[[dict[str, Any]], None]) -> Ending:
         function = _find(order.module, order.qualname)
         arguments = Arguments(function)
         args, kwargs = arguments.bind(order.job.args)
-        engine = _engine(order.url, order.schema)
+        engine = _engine(order.place)
         if inspect.iscoroutinefunction(function):
             return asyncio.run(_run_async(order, function, engine, arguments.takes_context, args, kwargs, note))
         return _run_sync(order, function, engine, arguments.takes_context, args, kwargs, note)
@@ -76,10 +95,10 @@ def _run(order: Order, note: Callable[[dict[str, Any]], None]) -> Ending:
 
 
 def _run_sync(
-    order: Order, function: Callable[..., Any], engine: PostgresEngine, takes_context: bool,
+    order: Order, function: Callable[..., Any], engine: Engine, takes_context: bool,
     args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
 ) -> Ending:  # fmt: skip
-    ctx = SyncContext(order.job, order.lease, engine, note)
+    ctx = SyncContext(order.job, order.lease, engine, note, _keeper(engine, order.storage))
 
     def interrupt(_: int, __: FrameType | None) -> None:
         # once: the clean-up itself must not be interrupted
@@ -101,10 +120,10 @@ def _run_sync(
 
 
 async def _run_async(
-    order: Order, function: Callable[..., Any], engine: PostgresEngine, takes_context: bool,
+    order: Order, function: Callable[..., Any], engine: Engine, takes_context: bool,
     args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
 ) -> Ending:  # fmt: skip
-    ctx = Context(order.job, order.lease, engine, note)
+    ctx = Context(order.job, order.lease, engine, note, _keeper(engine, order.storage))
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     assert task is not None
@@ -123,7 +142,7 @@ async def _run_async(
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         await ctx.let_go()
-        await engine.pools.aclose()
+        await engine.aclose()
 
 
 def _find(module: str, qualname: str) -> Callable[..., Any]:
@@ -135,9 +154,15 @@ def _find(module: str, qualname: str) -> Callable[..., Any]:
     return function
 
 
+def _keeper(engine: Engine, storage: Elsewhere | None) -> Keeper | None:
+    return StoreKeeper(engine, storage.here()) if storage and isinstance(engine, PostgresEngine) else None
+
+
 @cache
-def _engine(url: str, schema: str) -> PostgresEngine:
-    return PostgresEngine(lambda: url, schema=schema, pool_size=2)
+def _engine(place: Place) -> Engine:
+    if place.key is not None:
+        return RemoteEngine(place.url, place.key)
+    return PostgresEngine(lambda: place.url, schema=place.schema or "penstock", pool_size=2)
 
 
 def _end_with(worker: int) -> None:

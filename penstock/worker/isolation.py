@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from penstock.engine import PostgresEngine
+from penstock.artifacts import Keeper
+from penstock.artifacts.of_job import StoreKeeper
 from penstock.handler import Handler
+from penstock.remote import Engine
 from penstock.worker.endings import Ending, Failed
-from penstock.worker.isolated import Order, serve
+from penstock.worker.isolated import Order, Place, serve
 from penstock.worker.run import Run
 
 CLEANUP = 0.7
@@ -52,8 +54,9 @@ class Child:
 class Children:
     """Idle processes, kept for the next job."""
 
-    def __init__(self, engine: PostgresEngine, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, engine: Engine, threads: ThreadPoolExecutor, keeper: Keeper | None = None) -> None:
         self._engine = engine
+        self._storage = keeper.storage.elsewhere if isinstance(keeper, StoreKeeper) else None
         self._threads = threads
         self._idle: list[Child] = []
 
@@ -62,8 +65,8 @@ class Children:
         # started here and not in a thread: the child ends with the thread that started it
         child = self._idle.pop() if self._idle else Child()
         order = Order(
-            handler.function.__module__, handler.function.__qualname__, run.job, run.lease,
-            self._engine.pools.url(), self._engine.schema,
+            handler.function.__module__, handler.function.__qualname__, run.job, run.lease, Place.of(self._engine),
+            self._storage,
         )  # fmt: skip
         work = loop.run_in_executor(
             self._threads, child.work, order, lambda progress: _ignore(loop.call_soon_threadsafe(report, progress))

@@ -5,16 +5,19 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
+from penstock.engine.call import Call
 from penstock.job import Lease
-from penstock.worker.listener import Listener
+from penstock.remote import Engine
 from penstock.worker.loop import Loop
 
+T = TypeVar("T")
 log = logging.getLogger("penstock.worker")
 
-_BUSY_SHARE = 1 / 3
+BUSY_SHARE = 1 / 3
 _IDLE_SHARE = 0.8
 """An idle worker has nothing to lose: if its lease runs out it opens another. Fifty at 30 s ask twice a second."""
 
@@ -22,13 +25,22 @@ _WITHOUT_NOTICES = 0.5
 """Seconds between looks for cancelled jobs where no notice tells of them."""
 
 
+class Hears(Protocol):
+    """Where it is told of cancellations, if it is, and where its own calls go."""
+
+    @property
+    def listening(self) -> bool: ...
+
+    async def run_call(self, call: Call[T], /) -> T: ...
+
+
 class Leases(Loop):
     name = "lease"
 
     def __init__(
         self,
-        engine: PostgresEngine,
-        listener: Listener,
+        engine: Engine,
+        listener: Hears,
         *,
         queues: Sequence[str],
         name: str,
@@ -75,7 +87,7 @@ class Leases(Loop):
         loop = asyncio.get_running_loop()
         since = loop.time()
         while not self._at_once.is_set():
-            share = _BUSY_SHARE if self._busy() else _IDLE_SHARE
+            share = BUSY_SHARE if self._busy() else _IDLE_SHARE
             length = self._length * share
             if self._busy() and not self._listener.listening:
                 length = min(length, _WITHOUT_NOTICES)
@@ -83,7 +95,7 @@ class Leases(Loop):
             if left <= 0:
                 break
             # looks up now and then: an idle worker may have become a busy one
-            look_up = self._length * _BUSY_SHARE if self._listener.listening else _WITHOUT_NOTICES
+            look_up = self._length * BUSY_SHARE if self._listener.listening else _WITHOUT_NOTICES
             try:
                 async with asyncio.timeout(min(left, look_up)):
                     await self._at_once.wait()
@@ -96,6 +108,9 @@ class Leases(Loop):
         if not extended.alive:
             await self._start_over()
             return
+        self._take_note(extended)
+
+    def _take_note(self, extended: calls.Extended) -> None:
         self._length = extended.seconds or self._length
         for id in extended.cancelling:
             self._cancel(id)

@@ -6,16 +6,16 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, TypeVar
-from uuid import UUID, uuid4
+from typing import TypeVar
+from uuid import UUID
 
 import msgspec
 import psycopg
-from psycopg import sql
 
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call
-from penstock.engine.pools import cut, cut_after, settings_for
+from penstock.engine.listening import Notices
+from penstock.engine.pools import cut, cut_after
 from penstock.engine.runners import AsyncPsycopg, arun_script, one
 from penstock.job import ClaimedJob, Lease
 from penstock.sql import render
@@ -56,14 +56,10 @@ class Listener(Loop):
         self._hand = hand
         self._missed = missed
         """Told when notices may have been missed: the connection was lost, and again when there is another."""
-        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._notices: Notices | None = None
         self._one_at_a_time = asyncio.Lock()
-        self._broken = asyncio.Event()
-        self._echoed = asyncio.Event()
-        self._echo = ""
         self._settled = asyncio.Event()
         self._been_connected = False
-        self._reading: int | None = None
         self._channels = {render(f"penstock.{name}", engine.schema): name for name in ("wake", "cancel", "hand")}
 
     @property
@@ -72,9 +68,9 @@ class Listener(Loop):
 
     async def run(self) -> None:
         while True:
-            await self._connect()
+            notices = await self._connect()
             try:
-                await self._broken.wait()
+                await notices.broken.wait()
                 log.warning("the listening connection was lost; looking for work until it is back")
             finally:
                 await self._leave()
@@ -91,21 +87,21 @@ class Listener(Loop):
         """Runs a call on the listening connection, which shows that it lives; on another when it does not, unless the
         call is not to be repeated."""
         async with self._one_at_a_time:
-            connection = self._connection
-            if connection is not None:
-                self._stop_reading()
+            notices = self._notices
+            if notices is not None and notices.connection is not None:
+                notices.stop_reading()
                 try:
-                    with cut_after(self._engine.pools.patience, connection):
-                        runner = AsyncPsycopg(connection, self._engine.schema)
+                    with cut_after(self._engine.pools.patience, notices.connection):
+                        runner = AsyncPsycopg(notices.connection, self._engine.schema)
                         return await arun_script(runner, one(call), self._engine.schema)
                 except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
-                    self._broken.set()
+                    notices.broken.set()
                     self._disconnect()
                     if not call.repeatable:
                         raise
                 finally:
-                    if connection is self._connection:
-                        self._read_from(connection)
+                    if notices is self._notices:
+                        notices.read()
         if not call.repeatable:
             raise psycopg.OperationalError("the listening connection was lost")
         return await self._engine.arun(call)
@@ -122,91 +118,40 @@ class Listener(Loop):
     async def unregister(self, queue: str) -> None:
         await self.run_call(calls.stop_waiting(self.lease, [queue]))
 
-    async def _connect(self) -> None:
+    async def unregister_all(self) -> None:
+        await self.run_call(calls.stop_waiting(self.lease))
+
+    async def _connect(self) -> Notices:
         while True:
-            connection = await psycopg.AsyncConnection.connect(**settings_for(self._engine.pools.url()))
-            try:
-                connection.add_notify_handler(self._hear)
-                hears = await self._hears(connection)
-                self._settled.set()
-                if hears:
-                    break
-            except BaseException:
-                connection.pgconn.finish()
-                raise
-            connection.pgconn.finish()
+            notices = Notices(self._engine, list(self._channels), self._take)
+            hears = await notices.open(_ECHO)
+            self._settled.set()
+            if hears:
+                break
             log.info("notices do not arrive here (a transaction pooler?): polling instead")
             await asyncio.sleep(_TRY_AGAIN)
-        self._broken.clear()
-        self._connection = connection
+        self._notices = notices
         self.connected = object()
-        self._read_from(connection)
         self._wake()
         if self._been_connected:
             self._missed()
         self._been_connected = True
-
-    async def _hears(self, connection: psycopg.AsyncConnection[Any]) -> bool:
-        """Whether a notice sent by another session arrives: behind a transaction pooler it does not."""
-        self._echo = f"penstock_echo_{uuid4().hex}"
-        self._echoed.clear()
-        with cut_after(self._engine.pools.patience, connection):
-            for channel in (*self._channels, self._echo):
-                await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
-            await self._engine.arun(Call("select pg_notify(%s, '')", [self._echo], lambda _: None))
-        self._read_from(connection)
-        try:
-            async with asyncio.timeout(_ECHO):
-                await self._echoed.wait()
-        except TimeoutError:
-            return False
-        finally:
-            self._stop_reading()
-        await connection.execute(sql.SQL("unlisten {}").format(sql.Identifier(self._echo)))
-        return True
+        return notices
 
     async def _leave(self) -> None:
         """Ends the connection when nobody uses it: its descriptor may be that of another in the next moment, and who
         still waits for the old one would take the new one's place in the event loop."""
-        if self._connection is not None:
-            cut(self._connection)
+        if self._notices is not None and self._notices.connection is not None:
+            cut(self._notices.connection)
         async with self._one_at_a_time:
             self._disconnect()
 
     def _disconnect(self) -> None:
-        connection, self._connection, self.connected = self._connection, None, None
-        if connection is not None:
-            self._stop_reading()
-            connection.pgconn.finish()
-
-    def _read_from(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self._reading = connection.fileno()
-        asyncio.get_running_loop().add_reader(self._reading, self._read, connection)
-
-    def _stop_reading(self) -> None:
-        if self._reading is not None:
-            asyncio.get_running_loop().remove_reader(self._reading)
-            self._reading = None
-
-    def _read(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Straight from libpq: psycopg's own iterator would hold the connection's lock all the while."""
-        pgconn = connection.pgconn
-        try:
-            pgconn.consume_input()
-            while notice := pgconn.notifies():
-                self._take(notice.relname.decode(), notice.extra.decode())
-        except psycopg.OperationalError:
-            self._stop_reading()
-            self._broken.set()
-
-    def _hear(self, notice: psycopg.Notify) -> None:
-        """A notice that came with the answer to a statement."""
-        self._take(notice.channel, notice.payload)
+        notices, self._notices, self.connected = self._notices, None, None
+        if notices is not None:
+            notices.close()
 
     def _take(self, channel: str, payload: str) -> None:
-        if channel == self._echo:
-            self._echoed.set()
-            return
         match self._channels.get(channel):
             case "wake" if payload == str(self.lease):
                 self._wake()

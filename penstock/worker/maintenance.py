@@ -4,7 +4,8 @@ order."""
 import asyncio
 import time
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
+from penstock.remote import Engine
 from penstock.worker.leases import Leases
 from penstock.worker.loop import Loop
 
@@ -15,7 +16,7 @@ UPKEEP_EVERY = 30.0
 class Maintenance(Loop):
     name = "maintenance"
 
-    def __init__(self, engine: PostgresEngine, leases: Leases) -> None:
+    def __init__(self, engine: Engine, leases: Leases) -> None:
         super().__init__()
         self._engine = engine
         self._leases = leases

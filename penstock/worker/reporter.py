@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
 from penstock.job import Lease
+from penstock.remote import Engine
 from penstock.worker.loop import Loop
 from penstock.worker.run import Run
 
@@ -17,7 +18,7 @@ EVERY = 0.2
 class Reporter(Loop):
     name = "progress"
 
-    def __init__(self, engine: PostgresEngine, cancel: Callable[[UUID], None]) -> None:
+    def __init__(self, engine: Engine, cancel: Callable[[UUID], None]) -> None:
         super().__init__()
         self._engine = engine
         self._cancel = cancel

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import psycopg
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import calls
 from penstock.job import Lease
+from penstock.remote import Engine
 from penstock.scaling import wanted_workers
 from penstock.worker.serving import FINISHED
 
@@ -27,7 +28,7 @@ _LONGEST_PAUSE = 30.0
 class Child:
     """One worker process, replaced whenever it dies."""
 
-    def __init__(self, command: Sequence[str], engine: PostgresEngine) -> None:
+    def __init__(self, command: Sequence[str], engine: Engine) -> None:
         self._command = command
         self._engine = engine
         self._process: asyncio.subprocess.Process | None = None
@@ -108,7 +109,7 @@ class Supervisor:
     """Keeps between `least` and `most` processes, as many as the backlog of the queues calls for."""
 
     def __init__(
-        self, command: Sequence[str], engine: PostgresEngine, *, queues: Mapping[str, int], least: int, most: int
+        self, command: Sequence[str], engine: Engine, *, queues: Mapping[str, int], least: int, most: int
     ) -> None:
         self._command = command
         self._engine = engine
@@ -124,6 +125,12 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
+        code = await self.keep()
+        await self._engine.aclose()
+        return code
+
+    async def keep(self) -> int:
+        """The same until it is told to stop, for a program that has other things to do."""
         for _ in range(self._least):
             self._add()
         scaling = asyncio.create_task(self._follow_load()) if self._most > self._least else None
@@ -132,7 +139,6 @@ class Supervisor:
             scaling.cancel()
         everybody = self._children + self._leaving
         await asyncio.wait([child.task for child in everybody])
-        await self._engine.aclose()
         return max(child.exit_code for child in everybody)
 
     def stop(self) -> None:

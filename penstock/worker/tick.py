@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
+from penstock.artifacts.of_job import StoreKeeper
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import InvalidInput
 from penstock.job import JobState
@@ -50,7 +51,8 @@ class Tick:
         self._reported = asyncio.Event()
         self._reporter = Reporter(engine, self._cancel)
         threads = sum(queues.values())
-        self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads)
+        keeper = StoreKeeper(engine, registry.storage) if registry.storage is not None else None
+        self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads, keeper)
         self._executor = Executor(self._calls, self._end)
         self._completer = Completer(engine, self._executor.forget, self._reported.set, lambda: None)
 

@@ -4,16 +4,20 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import TypedDict
 from uuid import UUID
 
 import psycopg
 
+from penstock.artifacts import Keeper
+from penstock.artifacts.of_job import StoreKeeper
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
 from penstock.registry import Registry
+from penstock.remote import Engine, RemoteEngine
 from penstock.worker.calling import Calls
 from penstock.worker.claimer import Claimer
 from penstock.worker.completer import Completer
@@ -23,9 +27,13 @@ from penstock.worker.executor import Executor
 from penstock.worker.lane import Lane, check_slots
 from penstock.worker.leases import Leases
 from penstock.worker.listener import Listener
+from penstock.worker.loop import Loop
 from penstock.worker.maintenance import Maintenance
+from penstock.worker.remote_leases import RemoteLeases
+from penstock.worker.remote_listener import RemoteListener
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Run, Stop
+from penstock.worker.sweeper import Sweeper
 
 log = logging.getLogger("penstock.worker")
 
@@ -40,12 +48,23 @@ _LAST_WORDS = 10.0
 _SPARE_THREADS = 64
 
 
+class _Keeping(TypedDict):
+    """What a lease is kept for."""
+
+    queues: Sequence[str]
+    name: str
+    seconds: float | None
+    busy: Callable[[], bool]
+    cancel: Callable[[UUID], None]
+    lost: Callable[[Lease], None]
+
+
 class Worker:
     """Runs the jobs of some queues until it is stopped. `queues` maps each to how many of its jobs may run at once."""
 
     def __init__(
         self,
-        engine: PostgresEngine,
+        engine: Engine,
         registry: Registry,
         *,
         queues: Mapping[str, int] | None = None,
@@ -69,20 +88,38 @@ class Worker:
         self._at_once = asyncio.Event()
         # its own connections: handlers that hold all of the application's must not keep it from reporting
         patience = min(PATIENCE, max(1.0, (lease or 30.0) / 3))
-        self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=8, patience=patience)
+        self._engine: Engine
+        self._listener: Listener | RemoteListener
+        self._leases: Leases
+        keeping: _Keeping = {
+            "queues": list(queues), "name": self.name, "seconds": lease,
+            "busy": self._busy, "cancel": self._cancel, "lost": self._lose,
+        }  # fmt: skip
+        if isinstance(engine, RemoteEngine):
+            self._engine = engine = remote = engine.with_patience(patience)
+            listener = self._listener = RemoteListener(
+                remote, wake=self._wake, heard=lambda told: leases.hear(told), missed=self._miss_notices,
+                busy=self._busy,
+            )  # fmt: skip
+            leases = self._leases = RemoteLeases(remote, listener, **keeping)
+        else:
+            self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=8, patience=patience)
+            self._listener = Listener(
+                self._engine, wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices
+            )
+            self._leases = Leases(self._engine, self._listener, **keeping)
         self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
-        self._listener = Listener(
-            self._engine, wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices
-        )
-        self._leases = Leases(
-            self._engine, self._listener, queues=list(queues), name=self.name, seconds=lease,
-            busy=self._busy, cancel=self._cancel, lost=self._lose,
-        )  # fmt: skip
         self._maintenance = Maintenance(self._engine, self._leases)
         self._reporter = Reporter(self._engine, self._cancel)
+        keeper: Keeper | None = None
+        self._sweeper: Sweeper | None = None
+        if registry.storage is not None and isinstance(engine, PostgresEngine):
+            keeper = StoreKeeper(engine, registry.storage)
+            # the application's connections: its own are cut when they are held for long, as a slow store makes it
+            self._sweeper = Sweeper(engine, self._leases, registry.storage)
         self._calls = Calls(
             registry.handlers, registry.middleware, engine, self._reporter.note,
-            threads=sum(queues.values()) + _SPARE_THREADS,
+            threads=sum(queues.values()) + _SPARE_THREADS, keeper=keeper,
         )  # fmt: skip
         self._executor = Executor(self._calls, self._end)
         self._completer = Completer(self._engine, self._executor.forget, self._look, self._maintenance.look_now)
@@ -106,7 +143,11 @@ class Worker:
             await self._engine.aclose()
             raise
         self._take_lease()
-        loops = [self._listener, self._leases, self._completer, self._reporter, self._maintenance, self._cron]
+        loops: list[Loop] = [self._listener, self._leases, self._completer, self._reporter]
+        if not isinstance(self._engine, RemoteEngine):  # where there is an API, its server does what happens by itself
+            loops += [self._maintenance, self._cron]
+        if self._sweeper is not None:
+            loops.append(self._sweeper)
         for loop in loops:
             loop.start()
         self._claimer.start()
@@ -162,7 +203,7 @@ class Worker:
         """Enqueues must not hand it jobs any longer; those that do all the same are given back."""
         with suppress(psycopg.Error, OSError, TimeoutError):  # the database is away: nobody can enqueue either
             async with asyncio.timeout(_NO_MORE):
-                await self._listener.run_call(calls.stop_waiting(self._leases.lease))
+                await self._listener.unregister_all()
 
     async def _finish(self) -> bool:
         """Waits for running jobs, no longer than the time of grace or until told to end at once."""

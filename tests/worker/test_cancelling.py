@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
-from penstock.worker.listener import Listener
+from penstock.engine.listening import Notices
 from tests.worker import in_process
 from tests.worker.running import working
 from tests.worker.until import soon, until
@@ -245,7 +245,7 @@ async def test_without_notices_it_stops_within_about_a_second(
     async def hears_nothing(*_: object) -> bool:
         return False
 
-    monkeypatch.setattr(Listener, "_hears", hears_nothing)
+    monkeypatch.setattr(Notices, "_hears", hears_nothing)
     started = asyncio.Event()
 
     @app.job

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from penstock import JobState, Penstock
+from penstock.engine.listening import Notices
 from penstock.worker import Worker
-from penstock.worker.listener import Listener
 from tests.conftest import Connect
 from tests.worker.running import working
 from tests.worker.until import soon, until
@@ -168,11 +168,11 @@ async def test_a_job_whose_notice_was_lost_runs_when_notices_arrive_again(
 
     async with working(app):
         await idle(connect)
-        take = Listener._take
-        monkeypatch.setattr(Listener, "_take", lambda *_: None)
+        heard = Notices._heard
+        monkeypatch.setattr(Notices, "_heard", lambda *_: None)
         handle = await work.aenqueue()
         assert (await handle.arefresh()).state is JobState.RUNNING
-        monkeypatch.setattr(Listener, "_take", take)
+        monkeypatch.setattr(Notices, "_heard", heard)
         connect().execute("select pg_terminate_backend(backend) from penstock.waiting")
         assert await handle.aresult(15) == "done"
         assert (await handle.arefresh()).attempt == 1

@@ -10,9 +10,10 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Context, JobState, Penstock
+from penstock.engine import listening
 from penstock.engine.call import Call
 from penstock.job import Lease
-from penstock.worker import Worker, claimer, listener, maintenance
+from penstock.worker import Worker, claimer, maintenance
 from penstock.worker import worker as worker_module
 from tests.chaos.wire import open_wire
 from tests.conftest import Connect
@@ -336,7 +337,7 @@ async def test_jobs_flow_while_a_worker_cannot_listen(
 
     async with working(app) as worker:
         await until_waiting(watch, worker)
-        monkeypatch.setattr(listener, "settings_for", refuse)
+        monkeypatch.setattr(listening, "settings_for", refuse)
         watch.execute("select pg_terminate_backend(backend) from penstock.waiting")
         await soon(refused.wait())
         for number in range(3):
@@ -378,3 +379,26 @@ async def test_a_listening_connection_that_is_half_open_is_noticed_and_replaced(
 
                 await until(listens_again)
                 assert await (await work.aenqueue(2)).aresult(10) == 2
+
+
+@pytest.mark.usefixtures("never_looking")
+async def test_a_job_that_was_locked_when_a_worker_looked_is_not_forgotten(
+    app: Penstock, connect: Connect, watch: psycopg.Connection[Any]
+) -> None:
+    """Whoever begins to watch it holds its row for a moment, and a claim passes over what is held."""
+
+    @app.job
+    async def work() -> str:
+        return "done"
+
+    async with working(app) as worker:
+        await until_waiting(watch, worker)
+        await app.queues.apause("default")
+        job = await work.aenqueue()
+        held = connect()
+        with held.transaction():
+            held.execute("select penstock.watch(%s)", [job.id])
+            await app.queues.aresume("default")
+            await asyncio.sleep(0.3)  # told, it looks, and finds nothing that it may take
+            assert (await job.arefresh()).state is JobState.READY
+        assert await job.aresult(10) == "done"

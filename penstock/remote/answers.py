@@ -1,0 +1,61 @@
+"""What an answer of the API means, and whether to ask again when there is none."""
+
+import time
+from typing import Any
+
+import msgspec
+
+from penstock.errors import DuplicateKey, InvalidInput, LeaseLost, PayloadTooLarge, PenstockError, StorageFull
+from penstock.remote.errors import ApiUnreachable, KeyRefused
+
+RESTART = 10.0
+"""Seconds to go on asking an API that was there before: it may be restarting."""
+
+
+class Tries:
+    """How long to pause before asking once more."""
+
+    def __init__(self, *, met: bool) -> None:
+        self._deadline = time.monotonic() + (RESTART if met else 0.0)
+        self._pause = 0.05
+
+    def pause(self, fault: PenstockError) -> float:
+        """Seconds; raises the fault when it is time to give up."""
+        pause, self._pause = self._pause, min(2 * self._pause, 1.0)
+        if time.monotonic() + pause > self._deadline:
+            raise fault
+        return pause
+
+
+def refusal(status: int, body: bytes, api: str) -> PenstockError:
+    """An answer that is not what was asked for, as one of our errors."""
+    field, said = _problem(body)
+    match status:
+        case 401 | 403:
+            return KeyRefused(
+                f"the API at {api} does not take this service key ({status}): set PENSTOCK_SERVICE_KEY to the one that "
+                "the server has"
+            )
+        case 404 | 405:
+            return ApiUnreachable(f"there is no Penstock API for workers at {api} ({status})")
+        case 409:
+            return DuplicateKey(field, said)
+        case 410:
+            return LeaseLost(said)
+        case 413:
+            return PayloadTooLarge(field, said)
+        case 507:
+            return StorageFull(said)
+        case 400 | 422:
+            return InvalidInput(field, said)
+    return ApiUnreachable(f"the API at {api} answered {status}: {said}")
+
+
+def _problem(body: bytes) -> tuple[str, str]:
+    """The field at fault, if one is named, and what is said about it."""
+    try:
+        document: Any = msgspec.json.decode(body)
+        errors = document.get("errors") or [{}]
+        return str(errors[0].get("field", "")), str(errors[0].get("problem") or document.get("detail"))
+    except (msgspec.MsgspecError, AttributeError, IndexError, TypeError, KeyError):
+        return "", "no problem+json came with it"  # from a proxy

@@ -1,0 +1,302 @@
+"""What goes wrong between a worker and the API: nothing is lost, and what was said is not said in vain."""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from typing import Any
+
+import psycopg
+import pytest
+
+from penstock import Context, JobState, NewJob, Penstock, SyncContext
+from penstock.remote import ApiUnreachable, KeyRefused
+from penstock.worker import claimer
+from tests.conftest import Connect
+from tests.remote.enqueueing import enqueue, enqueue_job
+from tests.remote.serving import KEY, Api, working
+from tests.worker.until import soon, until
+
+
+@pytest.fixture
+def watch(connect: Connect) -> psycopg.Connection[Any]:
+    return connect()
+
+
+def waits(watch: psycopg.Connection[Any], lease: int) -> bool:
+    return watch.execute("select from penstock.waiting where lease = %s", [lease]).rowcount > 0
+
+
+async def test_a_cancelled_job_stops_while_it_runs(app: Penstock, api: Api) -> None:
+    came, stopped = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def work() -> None:
+        came.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async with working(app, api, lease=600):
+        for _ in range(2):
+            came.clear()
+            stopped.clear()
+            job = await enqueue(api, "work")
+            await soon(came.wait())
+            asked_at = time.monotonic()
+            await job.acancel()
+            # not by a heartbeat of its own, which would come after 200 s
+            await soon(stopped.wait())
+            assert time.monotonic() - asked_at < 10
+
+            async def ended() -> bool:
+                return (await job.arefresh()).state is JobState.CANCELLED  # noqa: B023
+
+            await until(ended)
+
+
+async def test_a_thread_that_does_not_listen_is_not_asked_again_and_again(app: Penstock, api: Api) -> None:
+    came, go = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    @app.job
+    def work(ctx: SyncContext) -> None:
+        loop.call_soon_threadsafe(came.set)
+        asyncio.run_coroutine_threadsafe(go.wait(), loop).result()
+
+    async with working(app, api):
+        job = await enqueue(api, "work")
+        await soon(came.wait())
+        await job.acancel()
+        await asyncio.sleep(0.3)
+        api.requests.clear()
+        await asyncio.sleep(1)
+        assert api.requests.total() <= 10  # without a pause it is hundreds
+        go.set()
+
+        async def ended() -> bool:
+            return (await job.arefresh()).state.final
+
+        await until(ended)
+
+
+async def test_an_idle_worker_is_told_of_a_job(
+    app: Penstock, api: Api, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claimer, "FIRST_PAUSE", 600.0)
+    monkeypatch.setattr(claimer, "LAST_PAUSE", 600.0)
+
+    @app.job
+    async def work(number: int) -> float:
+        return time.monotonic()
+
+    async with working(app, api, {"default": 1}) as worker:
+        took = []
+        for number in range(10):
+
+            async def idle() -> bool:
+                return waits(watch, worker.lease) and not worker._executor.runs
+
+            await until(idle)
+            job = NewJob(kind="work", args=b'{"number":%d}' % number)
+            began = time.monotonic()
+            handle = await enqueue_job(api, job)
+            took.append(await handle.aresult(20) - began)
+    # half of them within 50 ms: on a machine that has other things to do, not all
+    assert sorted(took)[4] < 0.2, took
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> "Counter[str]":
+    """Every statement about workers that is sent from here on."""
+    counted: Counter[str] = Counter()
+    execute = psycopg.AsyncCursor.execute
+
+    async def count(cursor: Any, query: Any, *args: Any, **options: Any) -> Any:
+        text = query.decode() if isinstance(query, bytes) else str(query)
+        counted.update(
+            name for name in ("heartbeat", "claim(", "waiting", "wait_for_work", "backlog", "release") if name in text
+        )
+        return await execute(cursor, query, *args, **options)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", count)
+    return counted
+
+
+async def test_an_idle_worker_asks_for_next_to_nothing(
+    app: Penstock,
+    api: Api,
+    watch: psycopg.Connection[Any],
+    statements: "Counter[str]",
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # it settles at once, not within two minutes
+    monkeypatch.setattr(claimer, "FIRST_PAUSE", claimer.LAST_PAUSE)
+
+    @app.job
+    async def work() -> None: ...
+
+    async with working(app, api) as worker:
+
+        async def idle() -> bool:
+            return waits(watch, worker.lease) and api.workers.waiting == 1
+
+        await until(idle)
+        await asyncio.sleep(0.5)
+        assert statements["heartbeat"] > 0
+        api.requests.clear()
+        statements.clear()
+        await asyncio.sleep(5)
+        # a heartbeat every 24 s is 2.5 requests a minute
+        assert api.requests.total() <= 1, api.requests
+        assert statements.total() <= 2, statements
+
+
+async def test_a_wrong_key_ends_the_worker_with_what_to_do(app: Penstock, api: Api) -> None:
+    worker = app.worker(api=api.address, key="another key altogether")
+    with pytest.raises(KeyRefused, match=r"does not take this service key .401.: set PENSTOCK_SERVICE_KEY") as refused:
+        await soon(worker.run())
+    assert "another key" not in str(refused.value)
+
+
+async def test_an_api_that_is_not_there_ends_the_worker_at_once(app: Penstock, api: Api) -> None:
+    await api.stop()
+    with pytest.raises(ApiUnreachable, match="gave no answer"):
+        await soon(app.worker(api=api.address, key=KEY).run(), within=8)
+
+
+async def test_something_else_than_a_penstock_server_is_named(app: Penstock, api: Api) -> None:
+    with pytest.raises(ApiUnreachable, match=r"there is no Penstock API for workers at .*/elsewhere .404."):
+        await soon(app.worker(api=f"{api.address}/elsewhere", key=KEY).run())
+
+
+@pytest.mark.parametrize(
+    "address", ["jobs.example.com", "ftp://jobs.example.com", "http://", "https://me:pw@a.example"]
+)
+def test_an_address_that_is_none_is_refused(app: Penstock, address: str) -> None:
+    with pytest.raises(ValueError, match=r"^api: "):
+        app.worker(api=address, key=KEY)
+
+
+def test_without_a_key_it_says_where_to_put_it(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PENSTOCK_SERVICE_KEY", raising=False)
+    with pytest.raises(ValueError, match="set PENSTOCK_SERVICE_KEY"):
+        app.worker(api="http://localhost:1")
+
+
+async def test_a_restarted_server_costs_no_job(app: Penstock, api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "penstock.server")
+    ran: list[int] = []
+
+    @app.job
+    async def work(ctx: Context, number: int) -> int:
+        doubled = await ctx.step("double", lambda: 2 * number)
+        await asyncio.sleep(0.01)
+        ran.append(number)
+        return doubled
+
+    jobs = [await enqueue(api, "work", number=number) for number in range(300)]
+    async with working(app, api, {"default": 10}):
+        for restart in range(1, 4):
+
+            async def some_ran(wanted: int = restart * 60) -> bool:
+                return len(ran) >= wanted
+
+            await until(some_ran)
+            await api.restart()
+        jobs = [api.app.handle(job.id) for job in jobs]
+        assert [await job.aresult(30) for job in jobs] == [2 * number for number in range(300)]
+
+
+async def test_work_and_cancellations_are_heard_of_after_a_restart(
+    app: Penstock, api: Api, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claimer, "FIRST_PAUSE", 600.0)
+    monkeypatch.setattr(claimer, "LAST_PAUSE", 600.0)
+    came = asyncio.Event()
+
+    @app.job
+    async def work() -> None:
+        came.set()
+        await asyncio.Event().wait()
+
+    async with working(app, api, lease=600, grace=0) as worker:
+
+        async def idle() -> bool:
+            return waits(watch, worker.lease) and api.workers.waiting == 1
+
+        await until(idle)
+        await api.restart()
+        await until(idle)
+        job = await enqueue(api, "work")
+        await soon(came.wait())
+        await api.restart()
+        job = api.app.handle(job.id)
+        await job.acancel()
+
+        async def ended() -> bool:
+            return (await job.arefresh()).state is JobState.CANCELLED
+
+        await until(ended)
+
+
+async def test_a_worker_that_lost_its_lease_takes_another_and_goes_on(
+    app: Penstock, api: Api, watch: psycopg.Connection[Any]
+) -> None:
+    came, stopped = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def work(ctx: Context) -> int:
+        if ctx.attempt == 1:
+            came.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+        return ctx.attempt
+
+    @app.job
+    async def quick() -> str:
+        return "done"
+
+    async with working(app, api, lease=1.2) as worker:
+        job = await enqueue(api, "work")
+        await soon(came.wait())
+        lost = worker.lease
+        watch.execute("select penstock.expire_lease(%s)", [lost])
+        assert await job.aresult(20) == 2
+        assert stopped.is_set()
+        assert worker.lease != lost
+        assert await (await enqueue(api, "quick")).aresult(20) == "done"
+
+        async def waits_under_the_new_one() -> bool:
+            return waits(watch, worker.lease) and not waits(watch, lost)
+
+        await until(waits_under_the_new_one)
+
+
+async def test_jobs_whose_claim_had_no_answer_run_all_the_same(
+    app: Penstock, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    async with working(app, api, lease=600) as worker:
+        engine = worker._engine
+        arun = engine.arun
+        lost: list[str] = []
+
+        async def lose_an_answer(call: Any) -> Any:
+            answer = await arun(call)
+            if call.name == "claim" and answer and not lost:
+                lost.append("claim")
+                raise ApiUnreachable("the answer was lost")
+            return answer
+
+        monkeypatch.setattr(engine, "arun", lose_an_answer)
+        jobs = [await enqueue(api, "work", number=number) for number in range(5)]
+        assert [await job.aresult(20) for job in jobs] == list(range(5))
+        assert lost
+    assert {(await job.arefresh()).attempt for job in jobs} == {1}

@@ -1,0 +1,382 @@
+"""The protocol by hand, as a worker in another language speaks it."""
+
+import asyncio
+import time
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from penstock import JobState, NewJob
+from penstock.job import new_job_id
+from penstock.payload import encode_args
+from penstock.server import waiting_workers
+from tests.conftest import Connect
+from tests.remote.enqueueing import enqueue, enqueue_job
+from tests.remote.serving import Api
+from tests.worker.until import soon, until
+
+
+@pytest.fixture
+def watch(connect: Connect) -> psycopg.Connection[Any]:
+    return connect()
+
+
+async def open_lease(client: httpx.AsyncClient, **about: Any) -> int:
+    answer = await client.post("/api/work/leases", json={"worker": "by hand", "queues": ["default"], **about})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["seconds"] == about.get("seconds", 30)
+    lease: int = answer.json()["lease"]
+    return lease
+
+
+async def claim(client: httpx.AsyncClient, lease: int, **options: Any) -> list[dict[str, Any]]:
+    answer = await client.post("/api/work/claim", json={"lease": lease, "queue": "default", "limit": 10, **options})
+    assert answer.status_code == 200, answer.text
+    jobs: list[dict[str, Any]] = answer.json()["jobs"]
+    return jobs
+
+
+def held(job: dict[str, Any]) -> dict[str, Any]:
+    return {"id": job["id"], "claims": job["claims"]}
+
+
+async def until_waiting(watch: psycopg.Connection[Any], *leases: int) -> None:
+    async def waits() -> bool:
+        found = watch.execute("select lease from penstock.waiting").fetchall()
+        return {lease for (lease,) in found} == set(leases)
+
+    await until(waits)
+
+
+async def test_a_job_from_its_claim_to_its_completion(api: Api, client: httpx.AsyncClient) -> None:
+    job = await enqueue_job(
+        api, NewJob(kind="convert", args=encode_args({"path": "a", "n": 1}), owner="ada", org="acme", max_attempts=3)
+    )
+    lease = await open_lease(client)
+    [claimed] = await claim(client, lease)
+    assert claimed == {
+        "id": str(job.id), "kind": "convert", "queue": "default", "priority": 0, "turn": claimed["turn"], "attempt": 1,
+        "maxAttempts": 3, "claims": 1, "snoozes": 0, "owner": "ada", "org": "acme", "parent": None,
+        "createdAt": claimed["createdAt"], "args": {"path": "a", "n": 1}, "options": None,
+    }  # fmt: skip
+    told = await client.post("/api/work/progress", json={"lease": lease, "jobs": [{**held(claimed), "percent": 50}]})
+    assert told.json() == {"jobs": [{"id": str(job.id), "accepted": True, "cancelRequested": False}]}
+    assert (await job.arefresh()).progress == {"percent": 50}
+    done = await client.post("/api/work/complete", json={"lease": lease, "jobs": [{**held(claimed), "output": [1]}]})
+    assert done.json() == {"jobs": [{"id": str(job.id), "accepted": True}]}
+    assert await job.aresult(0) == [1]
+    again = await client.post("/api/work/complete", json={"lease": lease, "jobs": [{**held(claimed), "output": [2]}]})
+    assert again.json() == {"jobs": [{"id": str(job.id), "accepted": False}]}
+    assert await job.aresult(0) == [1]
+
+
+async def test_each_outcome_is_told_for_each_job(api: Api, client: httpx.AsyncClient) -> None:
+    jobs = [await enqueue(api, "work", number=number) for number in range(6)]
+    lease = await open_lease(client)
+    claimed = await claim(client, lease)
+    one, two, three, four, five, six = map(held, claimed)
+    stranger = {"id": str(new_job_id()), "claims": 1}
+    stale = {**six, "claims": 7}
+
+    async def say(what: str, *about: dict[str, Any]) -> list[dict[str, Any]]:
+        answer = await client.post(f"/api/work/{what}", json={"lease": lease, "jobs": list(about)})
+        assert answer.status_code == 200, answer.text
+        fates: list[dict[str, Any]] = answer.json()["jobs"]
+        assert [fate["id"] for fate in fates] == [each["id"] for each in about]
+        return fates
+
+    failed = await say("fail", {**one, "error": "no", "retryIn": 1000}, {**stranger, "error": "x"}, {**two, "error": "n\0", "final": True})  # noqa: E501 # fmt: skip
+    assert [(fate["accepted"], fate.get("state")) for fate in failed] == [
+        (True, "scheduled"), (False, None), (True, "failed")
+    ]  # fmt: skip
+    assert "runAt" in failed[0]
+    snoozed = await say("snooze", {**three, "seconds": 1000}, {**stale, "seconds": 1})
+    assert [(fate["accepted"], fate.get("state")) for fate in snoozed] == [(True, "scheduled"), (False, None)]
+    assert [fate["accepted"] for fate in await say("release", four, stranger)] == [True, False]
+    stopped = await say("cancelled", {**five, "reason": "obsolete"}, {**six, "reason": "tired"}, stranger)
+    assert [fate["accepted"] for fate in stopped] == [True, True, False]
+    records = [await job.arefresh() for job in jobs]
+    assert [(record.state.value, record.last_error) for record in records] == [
+        ("scheduled", "no"), ("failed", "n\ufffd"), ("scheduled", None), ("ready", None), ("cancelled", "obsolete"),
+        ("cancelled", "tired"),
+    ]  # fmt: skip
+
+
+async def test_further_jobs_are_enqueued_with_a_completion_or_not_at_all(api: Api, client: httpx.AsyncClient) -> None:
+    await enqueue(api, "work")
+    lease = await open_lease(client)
+    [claimed] = await claim(client, lease)
+    id = str(new_job_id())
+    further = [{"kind": "next", "id": id, "args": {"a": 1}, "queue": "later", "maxAttempts": 2, "limitKey": "k"}]
+
+    async def complete(about: dict[str, Any], enqueue: list[dict[str, Any]]) -> httpx.Response:
+        return await client.post("/api/work/complete", json={"lease": lease, "jobs": [about], "enqueue": enqueue})
+
+    stale = await complete({**held(claimed), "claims": 9}, further)
+    assert stale.status_code == 200, stale.text
+    assert stale.json()["jobs"][0]["accepted"] is False
+    assert (await api.app.jobs.alist(queue="later")).jobs == []
+    for bad, field in (
+        ({"kind": "next", "args": {"a": "\0"}}, "enqueue.0.a"),
+        ({"kind": "next", "delay": 1, "runAt": "2030-01-01T00:00:00Z"}, "enqueue.0.delay"),
+        ({"kind": "next", "id": str(uuid4())}, "id"),
+        ({"kind": "next", "parent": str(new_job_id())}, "parent"),
+        ({"kind": "next", "colour": "red"}, "enqueue.0.colour"),
+    ):
+        refused = await complete(held(claimed), [*further, bad])
+        assert refused.status_code == 422, refused.text
+        assert refused.json()["errors"][0]["field"] == field.replace("0", "1"), refused.text
+    done = await complete(held(claimed), further)
+    assert done.json()["jobs"][0]["accepted"] is True
+    again = await complete(held(claimed), further)
+    assert (again.status_code, again.json()["errors"][0]["field"]) == (409, "id")
+    [page] = [await api.app.jobs.alist(queue="later")]
+    assert [(str(job.id), job.args, job.max_attempts) for job in page.jobs] == [(id, {"a": 1}, 2)]
+
+
+async def test_bad_input_is_refused_by_the_name_of_the_field(api: Api, client: httpx.AsyncClient) -> None:
+    lease = await open_lease(client)
+    id = str(new_job_id())
+    huge = {"lease": 2**63, "queue": "default"}
+    for path, body, field in (
+        ("leases", {}, "worker"),
+        ("leases", {"worker": "a\0"}, "worker"),
+        ("leases", {"worker": "a", "seconds": 0}, "seconds"),
+        ("claim", {"lease": lease}, "queue"),
+        ("claim", {"lease": lease, "queue": "default", "limit": 0}, "limit"),
+        ("claim", {"lease": lease, "queue": "default", "wait": 31}, "wait"),
+        ("claim", huge, "lease"),
+        ("progress", {"lease": lease, "jobs": [{"id": id, "claims": 1, "percent": 101}]}, "jobs.0.percent"),
+        ("complete", {"lease": lease, "jobs": [{"id": "x", "claims": 1}]}, "jobs.0.id"),
+        ("complete", {"lease": lease, "jobs": [{"id": id, "claims": 1, "output": {"a": "\0"}}]}, "jobs.0.output.a"),
+        ("complete", {"lease": lease, "jobs": [{"id": id, "claims": 1}] * 2}, "jobs"),
+        ("fail", {"lease": lease, "jobs": [{"id": id, "claims": 1}]}, "jobs.0.error"),
+        ("snooze", {"lease": lease, "jobs": [{"id": id, "claims": 1, "seconds": -1}]}, "jobs.0.seconds"),
+        ("release", {"lease": lease, "jobs": []}, "jobs"),
+        (f"leases/{lease}/heartbeat", {"wait": "long"}, "wait"),
+    ):
+        answer = await client.post(f"/api/work/{path}", json=body)
+        assert answer.status_code == 422, (path, body, answer.text)
+        assert answer.json()["errors"][0]["field"] == field, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_only_the_service_key_opens_it(api: Api) -> None:
+    async with api.client("not the service key") as client:
+        assert (await client.post("/api/work/leases", json={"worker": "x"})).status_code == 401
+        assert (await client.post("/api/work/claim", json={"lease": 1, "queue": "default"})).status_code == 401
+    async with httpx.AsyncClient(base_url=api.address) as client:
+        for path in ("leases", "claim", "complete", "release-unknown"):
+            assert (await client.post(f"/api/work/{path}", json={})).status_code == 401
+
+
+async def test_a_lost_lease_is_a_normal_answer(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+) -> None:
+    lease = await open_lease(client)
+    job = await enqueue(api, "work")
+    [claimed] = await claim(client, lease)
+    watch.execute("select penstock.expire_lease(%s)", [lease])
+    beat = await client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 20, "queues": ["default"]})
+    assert beat.json() == {"alive": False, "cancelling": [], "seconds": None, "wake": False}
+    assert (await client.post(f"/api/work/leases/{lease}/heartbeat")).json()["alive"] is False
+    for wait in (0, 20):
+        lost = await client.post("/api/work/claim", json={"lease": lease, "queue": "default", "wait": wait})
+        assert (lost.status_code, lost.json()["status"]) == (410, 410)
+    gone = await client.put(f"/api/work/leases/{lease}/waiting", json={"queues": ["default"]})
+    assert gone.status_code == 410
+    said = await client.post("/api/work/fail", json={"lease": lease, "jobs": [{**held(claimed), "error": "late"}]})
+    assert said.json()["jobs"] == [{"id": str(job.id), "accepted": False}]
+    steps = await client.get(f"/api/work/jobs/{job.id}/steps", params={"lease": lease, "claims": 1})
+    assert steps.status_code == 410
+    assert (await client.delete(f"/api/work/leases/{lease}")).json() == {"released": 0}
+    await until_waiting(watch)
+
+
+async def test_a_waiting_claim_gets_the_job_that_comes(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+) -> None:
+    lease = await open_lease(client)
+    waiting = asyncio.create_task(claim(client, lease, wait=30))
+    await until_waiting(watch, lease)
+    began = time.monotonic()
+    job = await enqueue(api, "work")
+    assert [each["id"] for each in await soon(waiting)] == [str(job.id)]
+    assert time.monotonic() - began < 10
+    await until_waiting(watch)
+
+
+async def test_a_waiting_claim_ends_with_nothing_when_its_time_is_over(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+) -> None:
+    lease = await open_lease(client, seconds=0.6)
+    assert await claim(client, lease, wait=1.5) == []  # and keeps the lease meanwhile
+    assert (await client.post(f"/api/work/leases/{lease}/heartbeat")).json()["alive"] is True
+    await until_waiting(watch)
+
+
+async def test_a_claim_may_name_kinds(api: Api, client: httpx.AsyncClient) -> None:
+    await enqueue(api, "one")
+    two = await enqueue(api, "two")
+    lease = await open_lease(client)
+    assert [job["id"] for job in await claim(client, lease, kinds=["two"])] == [str(two.id)]
+
+
+async def vanish(task: "asyncio.Task[Any]") -> None:
+    """Closes the connection that the request waits on."""
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_a_client_that_vanished_is_given_no_job(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+) -> None:
+    lease = await open_lease(client)
+    waiting = asyncio.create_task(claim(client, lease, wait=30))
+    await until_waiting(watch, lease)
+    await vanish(waiting)
+    await until_waiting(watch)
+    job = await enqueue(api, "work")
+    await asyncio.sleep(0.2)
+    record = await job.arefresh()
+    assert (record.state, record.attempt) == (JobState.READY, 0)
+    assert api.workers.waiting == 0
+
+
+async def test_what_a_vanished_client_claimed_goes_back_at_no_cost(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await open_lease(client)
+    claiming, go = asyncio.Event(), asyncio.Event()
+    arun = api.app.engine.arun
+
+    async def slow_claims(call: Any) -> Any:
+        answer = await arun(call)
+        if call.name == "claim" and answer:
+            claiming.set()
+            await go.wait()
+        return answer
+
+    monkeypatch.setattr(api.app.engine, "arun", slow_claims)
+    for wait in (0, 30):
+        claiming.clear()
+        go.clear()
+        if wait == 0:
+            job = await enqueue(api, "work")
+        waiting = asyncio.create_task(claim(client, lease, wait=wait))
+        if wait:
+            await until_waiting(watch, lease)
+            job = await enqueue(api, "work")
+        await soon(claiming.wait())
+        await vanish(waiting)
+        await asyncio.sleep(0.1)
+        go.set()
+
+        async def given_back(id: Any = job.id) -> bool:
+            record = await api.app.handle(id).arefresh()
+            return record.state is JobState.READY and record.attempt == 0
+
+        await until(given_back)
+        await api.app.handle(job.id).acancel()
+
+
+async def test_work_that_a_vanished_worker_was_told_of_is_told_to_another(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asked to be woken, and is not there when it is: between two of its requests it died."""
+    monkeypatch.setattr(waiting_workers, "OUT_OF_SIGHT", 0.2)
+    dead, alive = await open_lease(client), await open_lease(client)
+    body = {"queues": ["default"]}
+    assert (await client.put(f"/api/work/leases/{dead}/waiting", json=body)).json() == {"rated": False, "lookIn": None}
+    job = await enqueue(api, "work")  # tells the dead one, for there is no other
+    beat = asyncio.create_task(
+        client.post(f"/api/work/leases/{alive}/heartbeat", json={"wait": 30, "queues": ["default"]}), name="alive"
+    )
+    await until_waiting(watch, alive)
+    assert (await soon(beat)).json()["wake"] is True
+    assert [each["id"] for each in await claim(client, alive)] == [str(job.id)]
+
+
+async def test_a_waiting_heartbeat_tells_of_work_and_of_cancellations(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+) -> None:
+    lease = await open_lease(client)
+
+    def beat(**body: Any) -> "asyncio.Task[httpx.Response]":
+        return asyncio.create_task(client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 30, **body}))
+
+    waiting = beat(queues=["default"])
+    await until_waiting(watch, lease)
+    job = await enqueue(api, "work")
+    assert (await soon(waiting)).json() == {"alive": True, "cancelling": [], "seconds": 30, "wake": True}
+    [claimed] = await claim(client, lease)
+    waiting = beat()
+
+    async def waits() -> bool:
+        return api.workers.waiting == 1
+
+    await until(waits)
+    await job.acancel()
+    assert (await soon(waiting)).json()["cancelling"] == [claimed["id"]]
+    # once is enough, for those who remember; a second job is news again
+    short = await client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 0.2, "told": [claimed["id"]]})
+    assert short.json()["cancelling"] == [claimed["id"]]
+    assert (await client.delete(f"/api/work/leases/{lease}/waiting", params={"queue": "default"})).status_code == 204
+    other = await enqueue(api, "work")
+    await claim(client, lease)
+    waiting = beat(told=[claimed["id"]])
+    await until(waits)
+    await other.acancel()
+    assert set((await soon(waiting)).json()["cancelling"]) == {claimed["id"], str(other.id)}
+
+
+async def test_steps_and_outputs_are_for_the_holder_of_the_job(api: Api, client: httpx.AsyncClient) -> None:
+    job = await enqueue(api, "work")
+    lease = await open_lease(client)
+    await claim(client, lease)
+    mine, stale = {"lease": lease, "claims": 1}, {"lease": lease, "claims": 2}
+    path = f"/api/work/jobs/{job.id}"
+    assert (await client.put(f"{path}/steps/load%2Fit", params=mine, json={"rows": 3})).json() == {"accepted": True}
+    assert (await client.put(f"{path}/steps/load%2Fit", params=stale, content=b"null")).json() == {"accepted": False}
+    assert (await client.put(f"{path}/steps/a", params=mine, content=b"{")).status_code == 422
+    assert (await client.get(f"{path}/steps", params=mine)).json() == {"load/it": {"rows": 3}}
+    assert (await client.get(f"{path}/outputs", params=mine)).json() == []
+    for what in ("steps", "outputs"):
+        assert (await client.get(f"{path}/{what}", params=stale)).status_code == 410
+        assert (await client.get(f"{path}/{what}")).status_code == 422
+
+
+async def test_jobs_of_a_lost_answer_are_given_back(api: Api, client: httpx.AsyncClient) -> None:
+    jobs = [await enqueue(api, "work", number=number) for number in range(3)]
+    lease = await open_lease(client)
+    known, *_ = await claim(client, lease)
+    body = {"lease": lease, "known": [known["id"]]}
+    answer = await client.post("/api/work/release-unknown", json=body)
+    assert set(answer.json()["released"]) == {str(job.id) for job in jobs} - {known["id"]}
+
+
+@pytest.mark.parametrize(("dead", "attempt"), [(False, 0), (True, 1)])
+async def test_a_lease_that_ends_gives_back_its_jobs(
+    api: Api, client: httpx.AsyncClient, dead: bool, attempt: int
+) -> None:
+    job = await enqueue(api, "work")
+    lease = await open_lease(client)
+    await claim(client, lease)
+    ended = await client.delete(f"/api/work/leases/{lease}", params={"dead": dead})
+    assert ended.json() == {"released": 1}
+    assert (await job.arefresh()).attempt == attempt
+
+
+async def test_one_connection_listens_for_all(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+) -> None:
+    leases = [await open_lease(client) for _ in range(20)]
+    waiting = [asyncio.create_task(claim(client, lease, wait=30, limit=1)) for lease in leases]
+    await until_waiting(watch, *leases)
+    assert watch.execute("select count(distinct backend) from penstock.waiting").fetchone() == (1,)
+    jobs = [await enqueue(api, "work", number=number) for number in range(20)]
+    got = [job["id"] for answer in await soon(asyncio.gather(*waiting)) for job in answer]
+    assert sorted(got) == sorted(str(job.id) for job in jobs)
