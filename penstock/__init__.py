@@ -1,10 +1,13 @@
 """A job platform on the Postgres you already have."""
 
 from penstock.app import Penstock
+from penstock.artifact import Artifact
 from penstock.backoff import Backoff
-from penstock.context import Context, JobContext, SyncContext
+from penstock.context import Context, Earlier, JobContext, SyncContext
 from penstock.dedupe import dedupe_key
 from penstock.errors import (
+    ArtifactExists,
+    ArtifactExpired,
     DuplicateKey,
     IdempotencyMismatch,
     InvalidArguments,
@@ -13,11 +16,14 @@ from penstock.errors import (
     JobCancelled,
     JobFailed,
     LeaseLost,
+    LimitReached,
     NotMigrated,
     PayloadTooLarge,
     PenstockError,
     SchemaTooNew,
+    StorageFull,
     UniqueKeyTaken,
+    UnknownArtifact,
     UnknownJob,
     UnknownKind,
     UnsupportedConnection,
@@ -34,11 +40,15 @@ from penstock.worker import Worker
 from penstock.worker.tick import TickResult
 
 __all__ = [
+    "Artifact",
+    "ArtifactExists",
+    "ArtifactExpired",
     "Backoff",
     "Cancel",
     "ClaimedJob",
     "Context",
     "DuplicateKey",
+    "Earlier",
     "Fail",
     "Flow",
     "Handler",
@@ -53,6 +63,7 @@ __all__ = [
     "JobHandle",
     "JobState",
     "LeaseLost",
+    "LimitReached",
     "NewJob",
     "NotMigrated",
     "Page",
@@ -62,9 +73,11 @@ __all__ = [
     "Queue",
     "SchemaTooNew",
     "Snooze",
+    "StorageFull",
     "SyncContext",
     "TickResult",
     "UniqueKeyTaken",
+    "UnknownArtifact",
     "UnknownJob",
     "UnknownKind",
     "UnsupportedConnection",

@@ -4,10 +4,13 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.artifacts import artifacts
 from penstock.cli.database import db, migrate, on_database
 from penstock.cli.jobs import jobs
 from penstock.cli.queues import queues
 from penstock.cli.schedules import schedules
+from penstock.cli.server import server, up
+from penstock.cli.token import token
 from penstock.cli.worker import tick, worker
 
 cli = typer.Typer(
@@ -17,13 +20,17 @@ cli = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+cli.command()(up)
+cli.command()(server)
 cli.command()(worker)
 cli.command()(tick)
 cli.command()(on_database(migrate, create=True))
+cli.command()(token)
 cli.add_typer(db, name="db")
 cli.add_typer(jobs, name="jobs")
 cli.add_typer(queues, name="queues")
 cli.add_typer(schedules, name="schedules")
+cli.add_typer(artifacts, name="artifacts")
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from penstock import Penstock, embedded
+from penstock.cli.loading import load_app
 from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
 from penstock.cli.output import explained, out, print_json
 from penstock.errors import PenstockError
@@ -49,8 +50,16 @@ def on_database(command: Callable[..., None], *, create: bool = False) -> Callab
     return run
 
 
-def migrate(app: Penstock, json: bool) -> None:
+def migrate(
+    app: Penstock,
+    json: bool,
+    application: Annotated[
+        str | None, typer.Option("--app", help="Also the tables of this application: package.module:app.")
+    ] = None,
+) -> None:
     """Create or upgrade Penstock's schema in the database. Safe to run again, and from several places at once."""
+    if application is not None:
+        app.migrations |= load_app(application).migrations
     done = app.migrate()
     if json:
         print_json(

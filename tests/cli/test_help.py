@@ -28,7 +28,8 @@ def test_these_are_all_commands() -> None:
         "migrate", "db start", "db stop", "db url", "jobs list", "jobs show", "jobs retry", "jobs cancel", "jobs purge",
         "queues list", "queues pause", "queues resume", "queues set",
         "schedules list", "schedules add", "schedules remove", "schedules pause", "schedules resume", "schedules run",
-        "worker", "tick",
+        "artifacts list", "artifacts show", "artifacts url", "artifacts sweep",
+        "up", "server", "worker", "tick", "token",
     }  # fmt: skip
 
 
@@ -51,9 +52,9 @@ def test_help_explains_the_command_and_each_of_its_options(
 
 
 # these run an application, which knows where its database is
-OF_AN_APPLICATION = [("worker",), ("tick",)]
+OF_AN_APPLICATION = [("up",), ("server",), ("worker",), ("tick",)]
 ON_A_DATABASE = [
-    path for path, command in ALL if not hasattr(command, "commands") and path not in OF_AN_APPLICATION
+    path for path, command in ALL if not hasattr(command, "commands") and path not in (*OF_AN_APPLICATION, ("token",))
 ]  # fmt: skip
 
 

@@ -1,0 +1,158 @@
+"""`penstock server` and `penstock up`: the HTTP API, alone or with everything else."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from psycopg.conninfo import conninfo_to_dict
+from rich.markup import escape
+
+from penstock.app import Penstock
+from penstock.cli.loading import load_app
+from penstock.cli.output import err, explained
+from penstock.cli.worker import App, Level, LogFormat, QueueSlots, processes_given, slots_of
+from penstock.errors import PenstockError
+from penstock.logs import set_up
+from penstock.worker.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from penstock.server.settings import ServerSettings
+
+Host = Annotated[str, typer.Option(envvar="PENSTOCK_HOST", help="The address to listen on.")]
+Port = Annotated[int, typer.Option(envvar="PENSTOCK_PORT", min=0, max=65535, help="The port; 0 takes a free one.")]
+LevelOption = Annotated[Level, typer.Option(help="What to log, from this on.")]
+FormatOption = Annotated[LogFormat, typer.Option(help="text for people, json for machines; auto: text on a terminal.")]
+
+
+def server(
+    app: App,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    log_level: LevelOption = Level.INFO,
+    log_format: FormatOption = LogFormat.AUTO,
+) -> None:
+    """Serve the HTTP API. Workers run elsewhere: `penstock worker`.
+
+    Settings come from the environment: PENSTOCK_SERVICE_KEY, PENSTOCK_JWT_SECRET or PENSTOCK_JWKS_URL,
+    PENSTOCK_PUBLIC_URL, PENSTOCK_MAX_BODY and others; docs/server.md names them all.
+    """
+    with explained(json=False):
+        from penstock.server.settings import ServerSettings
+
+        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        settings = ServerSettings.from_environment()
+        if not (settings.service_key or settings.jwt_secret or settings.jwks_url):
+            raise PenstockError(
+                "nobody could sign in: set PENSTOCK_SERVICE_KEY (openssl rand -hex 32), and PENSTOCK_JWT_SECRET or "
+                "PENSTOCK_JWKS_URL for your users; `penstock up` makes them for development"
+            )
+        loaded = load_app(app)
+        loaded.url()
+        _run(_serve(loaded, settings, host, port, workers=None))
+
+
+def up(
+    app: App,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    queues: QueueSlots = None,
+    processes: Annotated[
+        str, typer.Option("--processes", "-p", help="Worker processes, or from how many to how many by load: 1:4.")
+    ] = "1",
+    log_level: LevelOption = Level.INFO,
+    log_format: FormatOption = LogFormat.AUTO,
+) -> None:
+    """Start everything: Postgres if there is no DATABASE_URL, the schema, the HTTP API, workers. Ctrl-C ends it all.
+
+    Without PENSTOCK_SERVICE_KEY and PENSTOCK_JWT_SECRET it makes both, and keeps them in .penstock for the next time.
+    """
+    with explained(json=False):
+        from penstock.server.development import settings_for_development
+
+        least, most = processes_given(processes)
+        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        loaded = load_app(app)
+        _say("database", _without_password(loaded.url()))
+        if loaded.migrate().changed:
+            _say("schema", "brought up to date")
+        settings = settings_for_development(loaded.folder)
+        command = [
+            sys.executable, "-m", "penstock.cli", "worker", app, "--log-level", log_level, "--log-format", log_format,
+            *(["--queues", queues] if queues else []),
+        ]  # fmt: skip
+        workers = Supervisor(command, loaded.engine, queues=slots_of(queues, loaded), least=least, most=most)
+        code = _run(_serve(loaded, settings, host, port, workers=workers))
+    raise typer.Exit(code)
+
+
+async def _serve(app: Penstock, settings: "ServerSettings", host: str, port: int, *, workers: Supervisor | None) -> int:
+    from penstock.server.asgi import Server
+    from penstock.server.serving import HttpServer, open_socket
+
+    http = HttpServer(Server(app, settings), open_socket(host, port))
+    _say("api", f"{http.address}   docs: {http.address}/docs")
+
+    def stop() -> None:
+        http.stop()
+        if workers is not None:
+            workers.stop()
+
+    _on_signals(stop)
+    keeping = asyncio.create_task(workers.keep()) if workers is not None else None
+    if workers is not None:
+        _introduce(app, http.address)
+    try:
+        await http.run()
+    finally:
+        stop()
+        code = await keeping if keeping is not None else 0
+        await app.aclose()
+    return code
+
+
+def _introduce(app: Penstock, address: str) -> None:
+    from penstock.server.development import key_file
+
+    _say("artifacts", (app.artifacts.storage.address or "a store of the application's own").partition("?")[0])
+    _say("service key", f"in {key_file(app.folder)}")
+    if app.kinds:
+        kind = min(app.kinds, key=lambda kind: len(_sample_of(app, kind)))
+        body = json.dumps({"type": kind, "params": _sample_of(app, kind)})
+        key = f'"Authorization: Bearer $(cat {key_file(app.folder)})"'
+        _say("try it", f"curl {address}/api/jobs/start -H {key} -H 'Content-Type: application/json' -d '{body}'")
+    _say("stop", "Ctrl-C")
+
+
+_SAMPLES = {"string": "x", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
+
+
+def _sample_of(app: Penstock, kind: str) -> dict[str, object]:
+    """What it takes at least, with values that may do."""
+    schema = app.handler(kind).arguments.schema()
+    return {name: _SAMPLES.get(schema["properties"][name].get("type")) for name in schema.get("required", [])}
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+
+
+def _run(serving: Coroutine[Any, Any, int]) -> int:
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(serving)
+
+
+def _say(what: str, where: str) -> None:
+    err.print(f"[bold]{what:>12}[/]  {escape(where)}", soft_wrap=True, highlight=False)
+
+
+def _without_password(url: str) -> str:
+    about = conninfo_to_dict(url)
+    place = f"{about.get('host') or 'localhost'}:{about.get('port') or 5432}"
+    return f"{about.get('dbname') or about.get('user')} on {place}"

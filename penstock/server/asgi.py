@@ -1,0 +1,128 @@
+"""The server as an ASGI application: to be run by itself, or mounted into another."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from penstock.app import Penstock
+from penstock.artifact import Artifact
+from penstock.server import docs_page, failures
+from penstock.server.artifact_links import artifact_links
+from penstock.server.auth import Authenticator
+from penstock.server.body import BodyLimits
+from penstock.server.describing import described
+from penstock.server.live import Hub
+from penstock.server.routes import artifacts, jobs, operations, stream, work
+from penstock.server.services import Services
+from penstock.server.settings import ServerSettings
+from penstock.server.states import Link
+from penstock.server.traffic import CountTraffic, Traffic
+from penstock.server.upkeep import Upkeep
+from penstock.server.waiting_workers import WaitingWorkers
+
+_ABOUT = """Jobs on Postgres: start them, follow their progress, fetch what they made.
+
+Send `Authorization: Bearer <token>`: a user's JWT, or the service key."""
+
+
+class Server:
+    """`server.asgi` answers requests. It gets ready with the first one, so it needs no lifespan: that of a mounted
+    application is never run."""
+
+    def __init__(self, app: Penstock, settings: ServerSettings) -> None:
+        self._upkeep = Upkeep(app)
+        self.services = Services(
+            app=app,
+            settings=settings,
+            authenticator=Authenticator(settings),
+            hub=Hub(app.engine, keep_alive=settings.keep_alive, links=self._links),
+            traffic=Traffic(),
+            upkeep=self._upkeep,
+            workers=WaitingWorkers(app.engine),
+        )
+        self._ready = False
+        self._readying = asyncio.Lock()
+        self.asgi = self._build()
+
+    def _build(self) -> FastAPI:
+        settings = self.services.settings
+        api = FastAPI(
+            title="Penstock",
+            version=version("penstock"),
+            description=_ABOUT,
+            lifespan=self._lifespan,
+            docs_url=None,
+            redoc_url=None,
+            generate_unique_id_function=lambda route: route.name,
+            openapi_url="/openapi.json" if settings.docs else None,
+            redirect_slashes=False,
+        )
+        api.openapi = lambda: described(api)  # type: ignore[method-assign]
+        api.state.services = self.services
+        failures.install(api)
+        for routes in (jobs, stream, artifacts, operations, work):
+            api.include_router(routes.router)
+        for router in self.services.app.routers:
+            api.include_router(router)
+        if settings.docs:
+            api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
+        api.add_middleware(BodyLimits, settings=settings)
+        api.add_middleware(_GetReady, server=self)
+        api.add_middleware(CountTraffic, traffic=self.services.traffic)
+        origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+        if origins:
+            # tokens are sent in a header, never as cookies, so no credentials
+            api.add_middleware(
+                CORSMiddleware,
+                allow_origins=origins,
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID"],
+                expose_headers=["ETag", "Location", "Retry-After"],
+            )
+        return api
+
+    async def _links(self, artifacts: Sequence[Artifact]) -> Sequence[Link]:
+        return await artifact_links(self.services, artifacts)
+
+    async def get_ready(self) -> None:
+        """Tells the database what users may start. Once."""
+        if not self._ready:
+            async with self._readying:
+                if not self._ready:
+                    await self.services.app.declare()
+                    self._ready = True
+
+    async def aclose(self) -> None:
+        await self.services.hub.aclose()
+        if self.services.workers is not None:
+            await self.services.workers.aclose()
+        await self._upkeep.aclose()
+        await self.services.authenticator.aclose()
+
+    @asynccontextmanager
+    async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+        await self.get_ready()
+        yield
+        await self.aclose()
+        await self.services.app.aclose()
+
+
+class _GetReady:
+    def __init__(self, app: ASGIApp, server: Server) -> None:
+        self._app = app
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope["path"].endswith("/healthz"):
+            try:
+                await self._server.get_ready()
+            except Exception as error:
+                await failures.problem_of(error).response()(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

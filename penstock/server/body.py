@@ -1,0 +1,71 @@
+"""Limits on what a request may send: how much, and how slowly."""
+
+import asyncio
+import re
+import time
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.server.problems import Problem
+from penstock.server.settings import ServerSettings
+
+_SLOWEST = 10_000
+"""Bytes a second, on average, once the first seconds of patience are over."""
+_UPLOAD = re.compile(r"/api/work/jobs/[^/]+/artifacts/")
+
+
+class BodyLimits:
+    """413 for a body over the limit, whether its length was announced or not; 408 for one that does not come."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self._app(scope, receive, send)
+            return
+        most = self._settings.max_upload if _UPLOAD.match(scope["path"]) else self._settings.max_body
+        announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if not announced.isdigit() or int(announced) > most:
+            await _too_large(most).response()(scope, receive, send)
+            return
+        await self._app(scope, _Limited(receive, most, self._settings.body_timeout), send)
+
+
+class _Limited:
+    """The request's body, piece by piece. After its end it waits for the client to leave, as long as that takes."""
+
+    def __init__(self, receive: Receive, most: int, patience: float) -> None:
+        self._receive = receive
+        self._left = most
+        self._most = most
+        self._patience = patience
+        self._ended = False
+        self._began = time.monotonic()
+
+    async def __call__(self) -> Message:
+        if self._ended:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(self._seconds_left()):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body did not arrive in time") from None
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                problem = _too_large(self._most)
+                raise HTTPException(problem.status, problem.detail)
+            self._ended = not message.get("more_body", False)
+        return message
+
+    def _seconds_left(self) -> float:
+        """A body that drips would otherwise keep its connection for as long as it likes."""
+        came = self._most - self._left
+        return self._began + self._patience + came / _SLOWEST - time.monotonic()
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(413, f"the body is over the limit of {most:,} bytes", headers={"Connection": "close"})

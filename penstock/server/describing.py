@@ -1,0 +1,67 @@
+"""The API's OpenAPI description, with what FastAPI does not see of it: the stream, examples, and who may call what."""
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from penstock.server.examples import ANSWERS, EXAMPLES
+from penstock.server.models import ProblemBody
+from penstock.server.routes import stream
+
+_JSON = "application/json"
+_BEARER = {"type": "http", "scheme": "bearer", "description": "A user's JWT, or the service key."}
+_OF_BODIES = ("408", "413")
+
+
+def described(api: FastAPI) -> dict[str, Any]:
+    """Made once."""
+    if api.openapi_schema is None:
+        api.openapi_schema = _describe(api)
+    return api.openapi_schema
+
+
+def _describe(api: FastAPI) -> dict[str, Any]:
+    description = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
+    description["paths"] |= stream.openapi_paths
+    components = description["components"]
+    components["securitySchemes"] = {"bearer": _BEARER}
+    problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
+    components["schemas"] |= {**problem.pop("$defs"), "ProblemBody": problem}
+    for path in description["paths"].values():
+        for method, operation in path.items():
+            _complete(method, operation)
+    return description
+
+
+def _complete(method: str, operation: dict[str, Any]) -> None:
+    responses = operation["responses"]
+    if "401" in responses:
+        operation["security"] = [{"bearer": []}]
+    if method == "get":
+        for status in _OF_BODIES:
+            responses.pop(status, None)
+    operation["responses"] = dict(sorted(responses.items()))
+    if body := operation.get("requestBody"):
+        _give_example(body["content"])
+    for status, response in responses.items():
+        if response.get("description") == "Successful Response":
+            response["description"] = f"{HTTPStatus(int(status)).phrase}."
+        if status.startswith("2") and _JSON in response.get("content", {}):
+            _give_example(response["content"], ANSWERS.get(operation["operationId"]))
+
+
+def _give_example(content: dict[str, Any], example: object = None) -> None:
+    media = content.get(_JSON, {})
+    example = example or _example_of(media.get("schema", {}))
+    if example is not None:
+        media.setdefault("example", example)
+
+
+def _example_of(schema: dict[str, Any]) -> object:
+    if "anyOf" in schema:
+        return _example_of(schema["anyOf"][0])
+    if schema.get("type") == "array":
+        return [_example_of(schema["items"])]
+    return EXAMPLES.get(schema.get("$ref", "").rpartition("/")[2])

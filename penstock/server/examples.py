@@ -1,0 +1,222 @@
+"""An example of each body that is sent and answered, by the name of its model. A test holds them to the models."""
+
+from typing import Any
+
+_JOB = "01990000-7a10-7c55-9d3e-5b1f0c2a4e01"
+_OTHER = "01990000-7a10-7c55-9d3e-5b1f0c2a4e02"
+_BATCH = "01990000-79ff-7d21-8a4b-0e6f9b7c3d10"
+_ARTIFACT = "01990000-9c42-7b0e-b1d7-2f8a6c5e4d20"
+_CREATED, _BEGAN, _ENDED = "2026-01-31T09:00:00Z", "2026-01-31T09:00:01Z", "2026-01-31T09:00:42Z"
+_LINK = f"/api/artifacts/{_ARTIFACT}/file?expires=1769853600&signature=Zm9yIGV4YW1wbGU"
+_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+_ARTIFACT_LINK = {
+    "id": _ARTIFACT, "type": "audio_mp3", "url": _LINK, "duration": 180.0, "name": "chapter1.mp3", "size": 2880000,
+    "contentType": "audio/mpeg",
+}  # fmt: skip
+_HELD = {"id": _JOB, "claims": 1}
+_STATUS = {
+    "id": _JOB,
+    "type": "narrate_book",
+    "status": "processing",
+    "progress": {
+        "percent": 45,
+        "phase": "text",
+        "docsComplete": 7,
+        "docsTotal": 16,
+        "message": "Generating chapter: Hunger...",
+    },
+    "artifacts": [_ARTIFACT_LINK],
+    "state": "running",
+    "queue": "default",
+    "params": {"book_id": "b1"},
+    "output": None,
+    "error": None,
+    "attempts": 1,
+    "maxAttempts": 5,
+    "cancelRequested": False,
+    "owner": "alice",
+    "org": None,
+    "parentId": None,
+    "createdAt": _CREATED,
+    "runAt": _CREATED,
+    "startedAt": _BEGAN,
+    "finishedAt": None,
+}
+
+EXAMPLES: dict[str, Any] = {
+    # Jobs.
+    "StartRequest": {"type": "export_pdf", "params": {"document_id": "d1"}},
+    "Started": {"id": _JOB, "jobId": _JOB, "status": "queued", "created": True},
+    "BatchRequest": {
+        "jobs": [
+            {"type": "export_pdf", "params": {"document_id": "d1"}},
+            {"type": "export_pdf", "params": {"document_id": "d2"}},
+        ]
+    },
+    "StartedBatch": {
+        "id": _BATCH,
+        "batchId": _BATCH,
+        "created": True,
+        "jobs": [{"jobId": _JOB, "type": "export_pdf"}, {"jobId": _OTHER, "type": "export_pdf"}],
+    },
+    "JobStatus": _STATUS,
+    "JobPage": {"jobs": [{**_STATUS, "artifacts": []}], "nextCursor": None},
+    "Cancelled": {"id": _JOB, "message": "Job cancelled"},
+    "Retried": {"id": _JOB, "status": "queued"},
+    "TickRequest": {"limit": 10, "budget": 25},
+    "Ticked": {
+        "ok": True,
+        "success": True,
+        "message": "Queue processing completed",
+        "processedCount": 1,
+        "archivedCount": 1,
+        "failedCount": 0,
+        "results": [
+            {
+                "messageId": _JOB,
+                "type": "export_pdf",
+                "success": True,
+                "archived": True,
+                "state": "succeeded",
+                "attempts": 1,
+                "seconds": 0.25,
+                "error": None,
+            }
+        ],
+    },
+    "Kinds": {
+        "kinds": [
+            {
+                "type": "export_pdf",
+                "description": "Exports a document as PDF.",
+                "params": {
+                    "type": "object",
+                    "properties": {"document_id": {"type": "string"}},
+                    "required": ["document_id"],
+                },
+            }
+        ]
+    },
+    # Artifacts.
+    "ArtifactStatus": {
+        "id": _ARTIFACT,
+        "jobId": _JOB,
+        "type": "pdf",
+        "name": "resume.pdf",
+        "contentType": "application/pdf",
+        "size": 48211,
+        "duration": None,
+        "metadata": {"pages": 3},
+        "digest": _DIGEST,
+        "downloads": 2,
+        "owner": "alice",
+        "org": None,
+        "createdAt": _ENDED,
+        "expiresAt": None,
+    },
+    "DownloadLink": {"url": _LINK, "expiresAt": "2026-01-31T10:00:00Z"},
+    "Partial": {
+        "message": "Batch partially complete",
+        "completedCount": 1,
+        "totalCount": 2,
+        "completedJobs": [_JOB],
+    },
+    # Operations.
+    "Scale": {
+        "queue": "default",
+        "paused": False,
+        "ready": 120,
+        "running": 20,
+        "workers": 2,
+        "oldestSeconds": 14.2,
+        "wantedWorkers": 6,
+    },
+    "UsageReport": {
+        "usage": [
+            {
+                "day": "2026-01-31",
+                "org": "acme",
+                "kind": "export_pdf",
+                "runs": 42,
+                "seconds": 63.5,
+                "failures": 1,
+                "bytes": 2024862,
+            }
+        ]
+    },
+    "Health": {"status": "ok"},
+    # Workers.
+    "OpenLease": {"worker": "gpu-1:4711", "queues": ["default"], "host": "gpu-1", "pid": 4711},
+    "LeaseOpened": {"lease": 17, "seconds": 30},
+    "Heartbeat": {"wait": 25, "queues": ["default"]},
+    "Beaten": {"alive": True, "cancelling": [], "seconds": 30, "wake": True},
+    "GivenBack": {"released": 2},
+    "WaitForWork": {"queues": ["default"]},
+    "WorkerWaits": {"rated": False, "lookIn": None},
+    "Claim": {"lease": 17, "queue": "default", "limit": 5, "wait": 25},
+    "ClaimedJobs": {
+        "jobs": [
+            {
+                "id": _JOB,
+                "kind": "export_pdf",
+                "queue": "default",
+                "priority": 0,
+                "turn": 0,
+                "attempt": 1,
+                "maxAttempts": 5,
+                "claims": 1,
+                "snoozes": 0,
+                "owner": "alice",
+                "org": None,
+                "parent": None,
+                "createdAt": _CREATED,
+                "args": {"document_id": "d1"},
+                "options": None,
+            }
+        ]
+    },
+    "ReleaseUnknown": {"lease": 17, "known": [_JOB]},
+    "GivenBackJobs": {"released": [_OTHER]},
+    "Wake": {"queue": "default", "jobs": 1},
+    "QueueBacklog": {"queue": "default", "ready": 120, "running": 20, "oldestSeconds": 14.2},
+    "ProgressBatch": {"lease": 17, "jobs": [{**_HELD, "percent": 40, "message": "page 4", "done": 4, "total": 10}]},
+    "CompleteBatch": {"lease": 17, "jobs": [{**_HELD, "output": {"pages": 3}}]},
+    "FailBatch": {"lease": 17, "jobs": [{**_HELD, "error": "the provider did not answer", "type": "TimeoutError"}]},
+    "SnoozeBatch": {"lease": 17, "jobs": [{**_HELD, "seconds": 30}]},
+    "ReleaseBatch": {"lease": 17, "jobs": [_HELD]},
+    "CancelledBatch": {"lease": 17, "jobs": [{**_HELD, "reason": "cancelled by its owner"}]},
+    "JobFates": {"jobs": [{"id": _JOB, "accepted": True}]},
+    "StepAccepted": {"accepted": True},
+    "EarlierJob": {
+        "id": _OTHER,
+        "name": "transcribe",
+        "kind": "transcribe",
+        "phase": "text",
+        "state": "succeeded",
+        "args": {"document_id": "d1"},
+        "output": {"words": 1200},
+    },
+    "Stored": {
+        "id": _ARTIFACT,
+        "job": _JOB,
+        "owner": "alice",
+        "org": None,
+        "kind": "export_pdf",
+        "name": "resume.pdf",
+        "type": None,
+        "path": f"alice/export_pdf/{_JOB}/resume.pdf",
+        "contentType": "application/pdf",
+        "size": 48211,
+        "duration": None,
+        "metadata": None,
+        "state": "stored",
+        "createdAt": _ENDED,
+        "storedAt": _ENDED,
+        "expiresAt": None,
+        "downloads": 0,
+        "digest": _DIGEST,
+    },
+}
+
+ANSWERS: dict[str, Any] = {"recall_steps": {"fetch": {"rows": 3}}}
+"""Of answers that have no model, by their operation."""

@@ -1,0 +1,85 @@
+"""Every error as a problem: what the caller did wrong is named, what we did wrong is logged and not shown."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from penstock import errors
+from penstock.server.problems import Problem
+
+log = logging.getLogger("penstock.server")
+
+_RETRY_SOON = {"Retry-After": "2"}
+
+
+def problem_of(error: Exception) -> Problem:
+    """What an error means to a caller over HTTP. One that is nobody's mistake but ours is logged."""
+    match error:
+        case Problem():
+            return error
+        case errors.PayloadTooLarge():
+            return Problem(413, str(error))
+        case errors.InvalidInput():
+            return invalid([(error.field, error.problem)])
+        case errors.UnknownKind():
+            return invalid([("type", str(error))])
+        case errors.NotAllowed():
+            return Problem(403, str(error))
+        case errors.LimitReached():
+            return Problem(429, str(error), headers={"Retry-After": str(max(1, int(error.retry_in)))})
+        case errors.StorageFull():
+            return Problem(507, str(error))
+        case errors.IdempotencyMismatch():
+            return invalid([("Idempotency-Key", str(error))])
+        case errors.UniqueKeyTaken() | errors.LeaseLost():
+            return Problem(409, str(error))
+        case errors.UnknownJob():
+            return Problem(404, str(error))
+        case errors.RolesMissing():
+            log.error("%s", error)
+            return Problem(503, "the database is not ready for requests of users", headers=_RETRY_SOON)
+        case errors.NotMigrated():
+            return Problem(503, "the database is not ready: run `penstock migrate`", headers=_RETRY_SOON)
+        case RequestValidationError():
+            return invalid([_field(each) for each in error.errors()])
+        case HTTPException():
+            return Problem(error.status_code, str(error.detail), headers=error.headers)
+        case psycopg.errors.ProgramLimitExceeded():
+            return invalid([("", "a value is too long to be stored")])
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            log.warning("the database cannot be reached: %s", " ".join(str(error).split()))
+            return Problem(503, "the database cannot be reached at the moment", headers=_RETRY_SOON)
+        case psycopg.errors.DataError():
+            # what Postgres alone refuses, such as a number beyond any type of its own
+            return invalid([("", "a value cannot be stored")])
+    log.error("unexpected", exc_info=error)
+    return Problem(500, "something went wrong here; it has been logged")
+
+
+def invalid(problems: Sequence[tuple[str, str]]) -> Problem:
+    """422, naming each field that is refused."""
+    told = "; ".join(f"{field}: {problem}" if field else problem for field, problem in problems)
+    return Problem(422, told, errors=[{"field": field, "problem": problem} for field, problem in problems])
+
+
+def install(api: FastAPI) -> None:
+    """Renders whatever a route raises."""
+
+    async def render(_: Request, error: Exception) -> Response:
+        return problem_of(error).response()
+
+    for kind in (Problem, errors.PenstockError, RequestValidationError, HTTPException, psycopg.Error, Exception):
+        api.add_exception_handler(kind, render)
+
+
+def _field(error: dict[str, Any]) -> tuple[str, str]:
+    where = [str(part) for part in error["loc"]]
+    if where[0] in ("body", "query", "path", "header") and len(where) > 1:
+        del where[0]
+    return ".".join(where), error["msg"].removeprefix("Value error, ")

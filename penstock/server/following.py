@@ -1,0 +1,86 @@
+"""A job as its changes come, for routes of an application's own that stream them in a shape of their own."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from fastapi import Depends, Request
+
+from penstock.engine.calls import SeenJob
+from penstock.server.identity import Identity
+from penstock.server.problems import not_found
+from penstock.server.services import Services, services_of, user_or_service
+from penstock.server.states import State
+
+
+async def caller_of_stream(request: Request) -> Identity:
+    """By the headers; by `access_token` in the address for a browser's EventSource, which cannot set any."""
+    token = request.query_params.get("access_token")
+    if token is not None and "authorization" not in request.headers:
+        return await services_of(request).authenticator.identify({"authorization": f"Bearer {token}"})
+    return await user_or_service(request)
+
+
+StreamCaller = Annotated[Identity, Depends(caller_of_stream)]
+
+
+def seconds_open(services: Services, caller: Identity) -> float:
+    """How long a stream may last: not longer than the caller's token is valid, so who was shut out does not go on."""
+    longest = services.settings.stream_seconds
+    expires = msgspec.json.decode(caller.claims).get("exp")
+    return longest if expires is None else max(0.0, min(longest, expires - time.time()))
+
+
+async def follow(services: Services, caller: Identity, id: UUID) -> AsyncIterator[SeenJob | None]:
+    """The job now, and again each time it is another, until it has ended or the server stops; None when a while has
+    passed with nothing to tell; TimeoutError when it has been followed for long enough. Whether the caller may see it
+    is for whoever calls this to know (`visible_job`)."""
+    until = time.monotonic() + seconds_open(services, caller)
+    watcher = _Follower()
+    topic = await services.hub.join(watcher, id)
+    try:
+        if topic.state is None:
+            raise not_found()
+        watcher.begin(topic.state)
+        while not watcher.left:
+            async with asyncio.timeout(max(0.0, until - time.monotonic())):
+                state = await watcher.next()
+            yield state.job if state else None
+            if state is not None and state.final:
+                return
+    finally:
+        services.hub.part(watcher, topic)
+
+
+class _Follower:
+    """Holds the newest state, and no other, until it is asked for."""
+
+    def __init__(self) -> None:
+        self.left = False
+        self._newest: State | None = None
+        self._something = asyncio.Event()
+
+    def begin(self, state: State) -> None:
+        """What there was at first, unless it is another by now."""
+        if self._newest is None:
+            self.tell(state)
+
+    def tell(self, state: State) -> None:
+        self._newest = state
+        self._something.set()
+
+    def keep_alive(self) -> None:
+        self._something.set()
+
+    def leave(self) -> None:
+        self.left = True
+        self._something.set()
+
+    async def next(self) -> State | None:
+        await self._something.wait()
+        self._something.clear()
+        newest, self._newest = self._newest, None
+        return newest

@@ -1,0 +1,24 @@
+"""Who a request comes from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["anon", "authenticated", "service_role"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A caller: the database role it acts under, and its claims as JSON text, which the database's policies read."""
+
+    role: Role
+    subject: str | None = None
+    orgs: tuple[str, ...] = ()
+    claims: str = "{}"
+
+    @property
+    def is_service(self) -> bool:
+        return self.role == "service_role"
+
+
+ANONYMOUS = Identity("anon", claims='{"role":"anon"}')
+SERVICE = Identity("service_role", claims='{"role":"service_role"}')

@@ -1,0 +1,162 @@
+"""Requests of workers whose answer is kept back until there is something to tell. A client that leaves meanwhile is
+given nothing: what it would have run is for others."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from starlette.requests import Request
+
+from penstock.engine import PostgresEngine, calls
+from penstock.errors import LeaseLost
+from penstock.job import ClaimedJob, Lease
+from penstock.remote.messages import Beat
+from penstock.server.waiting_workers import Poll, WaitingWorkers
+from penstock.server.work_models import Claim, Heartbeat
+
+_FIRST_LOOK = 0.25
+_LAST_LOOK = 1.0
+"""Seconds between looks where notices do not arrive."""
+
+_EXTEND = 1 / 3
+"""Of the lease's length: so often is it extended while its worker waits."""
+
+
+@asynccontextmanager
+async def _while_connected(request: Request, poll: Poll) -> AsyncIterator[None]:
+    """Notices when the client leaves."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        poll.gone = True
+        poll.tell()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
+class _Looks:
+    """When to look without having been told to: never, where notices arrive."""
+
+    def __init__(self, workers: WaitingWorkers, wait: float) -> None:
+        self._workers = workers
+        self._deadline = time.monotonic() + wait
+        self._pause = _FIRST_LOOK
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() >= self._deadline or self._workers.closing
+
+    def seconds(self, at_most: float = math.inf) -> float:
+        left = min(at_most, self._deadline - time.monotonic())
+        if self._workers.listening:
+            return left
+        pause, self._pause = self._pause, min(2 * self._pause, _LAST_LOOK)
+        return min(left, pause)
+
+
+async def beat(
+    engine: PostgresEngine, workers: WaitingWorkers, request: Request, lease: Lease, asked: Heartbeat
+) -> Beat:
+    """Extends the lease; answers when there is work in the queues asked about, a job to stop, or the time is over."""
+    told = set(asked.told)
+    with workers.polling(lease) as poll:
+        async with _while_connected(request, poll):
+            extended = await engine.arun(calls.heartbeat(lease))
+            if asked.queues and extended.alive:
+                new, _ = await workers.register(lease, asked.queues)
+                poll.woken = poll.woken or (new and await workers.has_work(asked.queues))
+            looks = _Looks(workers, asked.wait)
+            while extended.alive and not (set(extended.cancelling) - told or poll.woken or poll.gone or looks.over):
+                await poll.something(looks.seconds())
+                if poll.cancelled - told or not workers.listening:
+                    extended = await engine.arun(calls.heartbeat(lease))
+                    poll.cancelled.clear()
+                if asked.queues and not workers.listening:
+                    poll.woken = poll.woken or await workers.has_work(asked.queues)
+        if poll.gone:
+            await workers.lose_sight(lease)
+        return Beat(extended.alive, extended.cancelling, extended.seconds, poll.woken)
+
+
+async def claim(
+    engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: Claim
+) -> Sequence[ClaimedJob]:
+    """Claims jobs, and waits for some when there are none. Raises LeaseLost."""
+    lease = Lease(asked.lease)
+    jobs = await _claim_now(engine, workers, asked)
+    if not jobs and asked.wait > 0:
+        jobs = await _wait_for_jobs(engine, workers, request, asked)
+    elif jobs and await request.is_disconnected():
+        await engine.arun(calls.release(lease, jobs))
+        jobs = []
+    return jobs
+
+
+async def _claim_now(engine: PostgresEngine, workers: WaitingWorkers, asked: Claim) -> list[ClaimedJob]:
+    lease = Lease(asked.lease)
+    if asked.kinds is not None:
+        return await engine.arun(calls.claim(lease, asked.queue, asked.limit, kinds=asked.kinds))
+    cursor = workers.cursor(lease, asked.queue)
+    jobs = await engine.arun(calls.claim(lease, asked.queue, asked.limit, cursor))
+    if not jobs and not cursor.looked_everywhere:
+        # "nothing" must mean it: whoever hears it goes to sleep
+        jobs = await engine.arun(calls.claim(lease, asked.queue, asked.limit, cursor, full=True))
+    return jobs
+
+
+async def _wait_for_jobs(
+    engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: Claim
+) -> list[ClaimedJob]:
+    lease = Lease(asked.lease)
+    jobs: list[ClaimedJob] = []
+    with workers.polling(lease) as poll:
+        try:
+            async with _while_connected(request, poll):
+                looks = _Looks(workers, asked.wait)
+                every = await _extend(engine, lease)
+                extend_at = time.monotonic() + every
+                _, again = await workers.register(lease, [asked.queue])
+                while not poll.gone:
+                    poll.woken = False
+                    jobs = await _claim_now(engine, workers, asked)
+                    if jobs or looks.over:
+                        break
+                    while not (poll.woken or poll.gone or looks.over):
+                        await poll.something(looks.seconds(min(extend_at - time.monotonic(), again or math.inf)))
+                        if time.monotonic() >= extend_at and not poll.gone:
+                            every = await _extend(engine, lease)
+                            extend_at = time.monotonic() + every
+                        elif again or not workers.listening:
+                            break
+        finally:
+            await _stop_waiting(engine, workers, asked, poll, len(jobs))
+        if poll.gone and jobs:
+            await engine.arun(calls.release(lease, jobs))
+            jobs = []
+    return jobs
+
+
+async def _extend(engine: PostgresEngine, lease: Lease) -> float:
+    """In how many seconds to do it again."""
+    extended = await engine.arun(calls.heartbeat(lease))
+    if not extended.alive:
+        raise LeaseLost(f"lease {lease} is gone: open a new one")
+    return (extended.seconds or 30.0) * _EXTEND
+
+
+async def _stop_waiting(
+    engine: PostgresEngine, workers: WaitingWorkers, asked: Claim, poll: Poll, claimed: int
+) -> None:
+    await workers.unregister(Lease(asked.lease), [asked.queue])
+    # it may have been told of work that it did not take or will not look for: others may have a slot
+    left = poll.wakes - claimed if claimed == asked.limit else 0
+    left = max(left, int(poll.woken or poll.gone))
+    if left > 0:
+        await engine.arun(calls.wake(asked.queue, left))

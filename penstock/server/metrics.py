@@ -1,0 +1,79 @@
+"""What Prometheus scrapes: queues and totals from the database, requests and streams from this process."""
+
+from collections.abc import Iterator, Sequence
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from penstock.engine.call import Row
+from penstock.server.traffic import BUCKETS, Traffic
+
+__all__ = ["CONTENT_TYPE", "exposition"]
+
+
+def exposition(queues: Sequence[Row], totals: Sequence[Row], traffic: Traffic, streams: int) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(_Now(queues, totals, traffic, streams))
+    return generate_latest(registry)
+
+
+class _Now(Collector):
+    def __init__(self, queues: Sequence[Row], totals: Sequence[Row], traffic: Traffic, streams: int) -> None:
+        self._queues = queues
+        self._totals = totals
+        self._traffic = traffic
+        self._streams = streams
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._about_queues()
+        yield from self._about_kinds()
+        yield from self._about_requests()
+        yield GaugeMetricFamily("penstock_streams", "Open streams of progress in this process.", self._streams)
+
+    def _about_queues(self) -> Iterator[Metric]:
+        jobs = GaugeMetricFamily("penstock_jobs", "Unfinished jobs.", labels=["queue", "state"])
+        oldest = GaugeMetricFamily(
+            "penstock_oldest_ready_seconds", "How long the next job has waited for a worker.", labels=["queue"]
+        )
+        paused = GaugeMetricFamily("penstock_queue_paused", "Whether the queue is paused.", labels=["queue"])
+        for name, is_paused, _, *counts, oldest_s in self._queues:
+            for state, count in zip(("blocked", "scheduled", "ready", "running"), counts, strict=True):
+                jobs.add_metric([name, state], count)
+            oldest.add_metric([name], oldest_s or 0)
+            paused.add_metric([name], int(is_paused))
+        yield from (jobs, oldest, paused)
+
+    def _about_kinds(self) -> Iterator[Metric]:
+        families = [
+            CounterMetricFamily("penstock_runs", "Finished runs of jobs.", labels=["kind"]),
+            CounterMetricFamily("penstock_run_seconds", "Time that runs took.", labels=["kind"]),
+            CounterMetricFamily("penstock_failures", "Runs that failed.", labels=["kind"]),
+            CounterMetricFamily("penstock_artifact_bytes", "Bytes of artifacts stored.", labels=["kind"]),
+        ]
+        workers = 0
+        for kind, *counts in self._totals:
+            if kind is None:
+                workers = counts[0]
+                continue
+            for family, count in zip(families, counts, strict=True):
+                family.add_metric([kind], count)
+        yield from families
+        yield GaugeMetricFamily("penstock_workers", "Workers that hold a lease.", workers)
+
+    def _about_requests(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "penstock_http_requests", "Requests answered by this process.", labels=["route", "method", "status"]
+        )
+        for (route, method, status), count in self._traffic.requests.items():
+            requests.add_metric([route, method, str(status)], count)
+        took = HistogramMetricFamily("penstock_http_seconds", "How long requests took.", labels=["route"])
+        for route, buckets in self._traffic.buckets.items():
+            so_far, cumulated = 0, []
+            for bound, count in zip((*map(str, BUCKETS), "+Inf"), buckets, strict=True):
+                so_far += count
+                cumulated.append((bound, so_far))
+            took.add_metric([route], cumulated, self._traffic.seconds[route])
+        yield from (requests, took)

@@ -1,0 +1,205 @@
+"""Artifacts: what they are, links to them, and their bytes."""
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from pydantic import Field
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from penstock.artifact import Artifact
+from penstock.engine import calls
+from penstock.server.artifact_links import link_to
+from penstock.server.documented import problems
+from penstock.server.file_headers import Unsatisfiable, disposition, matches, read_range
+from penstock.server.identity import Identity
+from penstock.server.models import Shape
+from penstock.server.problems import Problem
+from penstock.server.routes import zips
+from penstock.server.services import Caller, Services, Shared
+from penstock.server.shapes import encode
+from penstock.server.signing import links_for
+from penstock.server.visible import run_for
+
+router = APIRouter(tags=["artifacts"])
+router.include_router(zips.router)
+
+_JSON = "application/json"
+_PRIVATE = {"Cache-Control": "private, no-store"}
+
+
+class ArtifactStatus(Shape):
+    id: UUID
+    job_id: UUID
+    type: str = Field(examples=["pdf"])
+    name: str = Field(examples=["resume.pdf"])
+    content_type: str = Field(examples=["application/pdf"])
+    size: int = Field(examples=[48211])
+    duration: float | None
+    metadata: dict[str, Any] | None
+    digest: str = Field(description="SHA-256, in hexadecimal.")
+    downloads: int
+    owner: str | None
+    org: str | None
+    created_at: datetime
+    expires_at: datetime | None
+
+
+class DownloadLink(Shape):
+    url: str = Field(examples=["/api/artifacts/01a1e011-4376-76a7-8b10-c6987fb0b9ff/file?expires=…&signature=…"])
+    expires_at: datetime
+
+
+async def _visible(services: Services, caller: Identity, id: UUID) -> Artifact:
+    """The artifact, or 404 when it is not the caller's, or 410 when its time is over."""
+    call = calls.artifacts_by_id([id])
+    return _current(await run_for(services, caller, service=call, user=call))
+
+
+def _current(found: list[Artifact]) -> Artifact:
+    if not found:
+        raise _unknown()
+    if found[0].expired:
+        raise Problem(410, "it has expired and has been deleted")
+    return found[0]
+
+
+def _unknown() -> Problem:
+    return Problem(404, "there is no such artifact, or it is not yours")
+
+
+@router.get(
+    "/api/artifacts/{id}", summary="What an artifact is", response_model=ArtifactStatus, responses=problems(404, 410)
+)
+async def get_artifact(id: UUID, caller: Caller, shared: Shared) -> Response:
+    artifact = await _visible(shared, caller, id)
+    return Response(
+        encode(
+            {
+                "id": artifact.id,
+                "jobId": artifact.job,
+                "type": artifact.shown_type,
+                "name": artifact.name,
+                "contentType": artifact.content_type,
+                "size": artifact.size,
+                "duration": artifact.duration,
+                "metadata": artifact.metadata,
+                "digest": artifact.digest,
+                "downloads": artifact.downloads,
+                "owner": artifact.owner,
+                "org": artifact.org,
+                "createdAt": artifact.stored_at,
+                "expiresAt": artifact.expires_at,
+            }
+        ),
+        headers=_PRIVATE,
+        media_type=_JSON,
+    )
+
+
+@router.get(
+    "/api/artifacts/{id}/download",
+    summary="Download an artifact",
+    description="Sends you to a link that works for a while; counted as a download.",
+    response_model=DownloadLink,
+    responses=problems(404, 410)
+    | {307: {"description": "To the link.", "headers": {"Location": {"schema": {"type": "string"}}}}},
+)
+async def download_artifact(
+    id: UUID,
+    caller: Caller,
+    shared: Shared,
+    format: Annotated[Literal["redirect", "json"], Query(description="`json` tells the link instead.")] = "redirect",
+) -> Response:
+    artifact = await _visible(shared, caller, id)
+    url, expires = await link_to(shared, artifact, "counted")
+    await shared.app.engine.arun(calls.count_downloads([id]))
+    if format == "redirect":
+        return RedirectResponse(url, 307, _PRIVATE)
+    answer = {"url": url, "expiresAt": datetime.fromtimestamp(expires, UTC)}
+    return Response(encode(answer), headers=_PRIVATE, media_type=_JSON)
+
+
+@router.delete(
+    "/api/artifacts/{id}",
+    summary="Delete an artifact",
+    status_code=204,
+    response_class=Response,
+    responses=problems(404),
+)
+async def delete_artifact(id: UUID, caller: Caller, shared: Shared) -> Response:
+    call = calls.artifacts_by_id([id])
+    if not await run_for(shared, caller, service=call, user=call) or not await shared.app.artifacts.adelete(id):
+        raise _unknown()
+    return Response(status_code=204)
+
+
+_BYTES: dict[str, Any] = {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}
+
+
+@router.head("/api/artifacts/{id}/file", include_in_schema=False)
+@router.get(
+    "/api/artifacts/{id}/file",
+    summary="The bytes of an artifact, by a signed link",
+    description="Needs no token: the link itself says that it may be read. Takes a single Range, and If-None-Match.",
+    response_class=Response,
+    responses={
+        status: about for status, about in problems(403, 404, 410).items() if status != 401
+    } | {
+        200: {"description": "The file.", **_BYTES},
+        206: {"description": "A part of the file.", **_BYTES},
+        304: {"description": "It has not changed since the ETag in If-None-Match."},
+        416: {"description": "The range begins after the end of the file."},
+    },
+)  # fmt: skip
+async def read_artifact(
+    id: UUID,
+    request: Request,
+    shared: Shared,
+    expires: Annotated[int, Query(ge=0, le=2**53)],
+    signature: Annotated[str, Query(max_length=200)],
+) -> Response:
+    purpose = links_for(shared.settings).purpose_of(id, expires, signature)
+    if purpose is None:
+        raise Problem(403, "this link was not made here, or was changed since")
+    if expires <= time.time():
+        raise Problem(410, "this link has expired; ask for another")
+    artifact = _current(await shared.app.engine.arun(calls.artifacts_by_id([id])))
+    size, etag = artifact.size or 0, f'"{artifact.digest}"'
+    headers = {"ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
+    if matches(request.headers.get("if-none-match"), etag):
+        return Response(status_code=304, headers=headers)
+    whole_if_changed = request.headers.get("if-range") not in (None, etag)
+    try:
+        part = None if whole_if_changed else read_range(request.headers.get("range"), size)
+    except Unsatisfiable:
+        return Response(status_code=416, headers=headers | {"Content-Range": f"bytes */{size}"})
+    start, end = part or (0, size)
+    headers |= {
+        "Content-Type": artifact.content_type,
+        "Content-Length": str(end - start),
+        "Content-Disposition": disposition(artifact.name),
+        # should a browser show it all the same, it may do nothing
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+    }
+    if part:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    status = 206 if part else 200
+    if request.method == "HEAD":
+        return Response(status_code=status, headers=headers)
+    if size == 0:
+        opened = None
+    else:
+        try:
+            opened = await shared.app.artifacts.store.open(artifact.path, start, None if end == size else end)
+        except FileNotFoundError:
+            raise Problem(404, "its file is gone") from None
+        if opened.size != size:
+            raise Problem(404, "its file is being replaced; try again")
+    if purpose == "link":
+        await shared.app.engine.arun(calls.count_downloads([id]))
+    return (
+        StreamingResponse(opened.chunks, status, headers) if opened else Response(status_code=status, headers=headers)
+    )

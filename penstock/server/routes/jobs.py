@@ -1,0 +1,177 @@
+"""Jobs: start, look, list, cancel, retry."""
+
+import time
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
+
+from penstock.engine import calls
+from penstock.job import JobState
+from penstock.server import models, starting
+from penstock.server.artifact_links import artifact_links
+from penstock.server.documented import problems
+from penstock.server.problems import Problem, not_found
+from penstock.server.services import Caller, Shared
+from penstock.server.shapes import encode, job_shape, version_of
+from penstock.server.visible import run_for, visible_job
+
+router = APIRouter(tags=["jobs"])
+
+_JSON = "application/json"
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="A second request with the same key, within a day, gets the job of the first.",
+    ),
+]
+_STATES: dict[str, list[JobState]] = {
+    "queued": [JobState.BLOCKED, JobState.SCHEDULED, JobState.READY],
+    "processing": [JobState.RUNNING],
+    "completed": [JobState.SUCCEEDED],
+    "failed": [JobState.FAILED],
+    "cancelled": [JobState.CANCELLED],
+}
+
+
+@router.post(
+    "/api/jobs/start",
+    status_code=202,
+    summary="Start a job or a flow",
+    response_model=models.Started,
+    responses=problems(403, 429, 507),
+)
+async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
+    enqueued = await starting.start(shared.app, caller, body.type, body.params, owner=body.owner, org=body.org, key=key)
+    answer = {"id": enqueued.id, "jobId": enqueued.id, "status": "queued", "created": enqueued.created}
+    return Response(encode(answer), 202, {"Location": f"/api/jobs/{enqueued.id}"}, _JSON)
+
+
+@router.post(
+    "/api/jobs/batch",
+    status_code=202,
+    summary="Start several jobs as one",
+    response_model=models.StartedBatch,
+    responses=problems(403, 429, 507),
+)
+async def start_batch(
+    body: models.BatchRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None
+) -> Response:
+    items = [(item.type, item.params) for item in body.jobs]
+    batch, *jobs = await starting.start_batch(shared.app, caller, items, owner=body.owner, org=body.org, key=key)
+    answer = {
+        "id": batch.id,
+        "batchId": batch.id,
+        "created": batch.created,
+        # a queue may keep only what failed: of an earlier batch's jobs it cannot be told then which is which
+        "jobs": [{"jobId": job.id, "type": kind} for job, (kind, _) in zip(jobs, items, strict=False)]
+        if len(jobs) == len(items)
+        else [],
+    }
+    return Response(encode(answer), 202, {"Location": f"/api/jobs/{batch.id}"}, _JSON)
+
+
+@router.get("/api/jobs", summary="List your jobs, newest first", response_model=models.JobPage, responses=problems(403))
+async def list_jobs(
+    caller: Caller,
+    shared: Shared,
+    status: Annotated[
+        list[Literal["queued", "processing", "completed", "failed", "cancelled"]] | None,
+        Query(description="A flow whose jobs are under way counts as queued here: its own step has not begun."),
+    ] = None,
+    type: Annotated[list[models.Text] | None, Query(max_length=50)] = None,
+    org: Annotated[models.Text | None, Query(description="An organisation's jobs instead of your own.")] = None,
+    owner: Annotated[models.Text | None, Query(description="For the service only.")] = None,
+    parent_id: Annotated[UUID | None, Query(alias="parentId", description="The jobs of a flow or a batch.")] = None,
+    created_after: Annotated[models.Moment | None, Query(alias="createdAfter")] = None,
+    created_before: Annotated[models.Moment | None, Query(alias="createdBefore")] = None,
+    cursor: Annotated[UUID | None, Query(description="`nextCursor` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Response:
+    filter: dict[str, Any] = {}
+    if caller.is_service:
+        filter |= {"owner": owner} if owner else {}
+    elif owner is not None and owner != caller.subject:
+        raise Problem(403, "owner: you see only your own jobs")
+    elif org is None and parent_id is None:
+        filter["owner"] = caller.subject  # the policies say so too; this picks the index
+    given: dict[str, Any] = {
+        "org": org,
+        "kind": type,
+        "parent": parent_id,
+        "state": [state for each in status or () for state in _STATES[each]] or None,
+        "created_after": created_after,
+        "created_before": created_before,
+    }
+    filter |= {name: value for name, value in given.items() if value is not None}
+    jobs = await run_for(
+        shared,
+        caller,
+        service=calls.see_jobs(filter, cursor, limit + 1),
+        user=calls.see_my_jobs(filter, cursor, limit + 1),
+    )
+    page = jobs[:limit]
+    shapes = [job_shape(job) for job in page]
+    more = page[-1].id if len(jobs) > limit else None
+    return Response(encode({"jobs": shapes, "nextCursor": more}), media_type=_JSON)
+
+
+@router.get(
+    "/api/jobs/{id}",
+    summary="How a job is doing",
+    response_model=models.JobStatus,
+    responses=problems(404) | {304: {"description": "It has not changed since the ETag in If-None-Match."}},
+)
+async def get_job(id: UUID, request: Request, caller: Caller, shared: Shared) -> Response:
+    job = await visible_job(shared, caller, id)
+    artifacts = await artifact_links(shared, job.artifacts or ())
+    shape = encode(job_shape(job, artifacts))
+    # links are signed for some time: a client that is told "not changed" must not be left with dead ones
+    period = int(time.time() // (shared.settings.link_seconds / 2)) if artifacts else 0
+    stable = encode(job_shape(job, [{**link, "url": None} for link in artifacts])) if artifacts else shape
+    etag = f'W/"{version_of(stable)}-{period}"'
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    if etag in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers=headers)
+    return Response(shape, headers=headers, media_type=_JSON)
+
+
+@router.delete(
+    "/api/jobs/{id}", summary="Cancel a job or a flow", response_model=models.Cancelled, responses=problems(404, 409)
+)
+async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
+    if caller.is_service:
+        reached = bool(await shared.app.engine.arun(calls.cancel([id], "cancelled by the service")))
+    else:
+        told = await shared.app.engine.arun_as(caller.role, caller.claims, calls.cancel_mine(id))
+        if told is None:
+            raise not_found()
+        reached = told
+    if not reached and (await visible_job(shared, caller, id)).state is not JobState.CANCELLED:
+        raise Problem(409, "it has ended already")
+    return Response(encode({"id": id, "message": "Job cancelled"}), media_type=_JSON)
+
+
+@router.post(
+    "/api/jobs/{id}/retry",
+    status_code=202,
+    summary="Bring a failed or cancelled job back",
+    response_model=models.Retried,
+    responses=problems(403, 404, 409, 429, 507),
+)
+async def retry_job(id: UUID, caller: Caller, shared: Shared) -> Response:
+    if caller.is_service:
+        await visible_job(shared, caller, id)
+        back = bool(await shared.app.engine.arun(calls.retry([id])))
+    else:
+        told = await shared.app.engine.arun_as(caller.role, caller.claims, calls.retry_mine(id))
+        if told is None:
+            raise not_found()
+        back = told
+    if not back:
+        raise Problem(409, "only what has failed or was cancelled can be retried")
+    return Response(encode({"id": id, "status": "queued"}), 202, media_type=_JSON)

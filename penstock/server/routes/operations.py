@@ -1,0 +1,143 @@
+"""For those who run the server: tick, health, metrics, scale, usage, and what can be started."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from penstock.engine import calls
+from penstock.job import JobState
+from penstock.scaling import wanted_workers
+from penstock.server import models
+from penstock.server.documented import problems
+from penstock.server.metrics import CONTENT_TYPE, exposition
+from penstock.server.problems import Problem
+from penstock.server.services import Caller, Service, Shared
+from penstock.server.shapes import encode
+from penstock.server.visible import run_for
+from penstock.worker.worker import SLOTS
+
+router = APIRouter(tags=["operations"])
+
+_JSON = "application/json"
+
+
+@router.post(
+    "/api/jobs/tick",
+    tags=["jobs"],
+    summary="Run what is ready, here and now",
+    response_model=models.Ticked,
+    responses=problems(403),
+)
+async def tick(_: Service, shared: Shared, body: models.TickRequest | None = None) -> Response:
+    """For cron and serverless functions: claims at most `limit` jobs, runs them in this request, reports each."""
+    asked = body or models.TickRequest()
+    queues = dict.fromkeys(asked.queues or shared.app.queue_names, asked.limit)
+    results = await shared.app.atick(asked.limit, asked.budget, queues)
+    shown = [
+        {
+            "messageId": each.id,
+            "type": each.kind,
+            "success": each.state is JobState.SUCCEEDED,
+            "archived": each.state.final,
+            "state": each.state,
+            "attempts": each.attempt,
+            "seconds": round(each.seconds, 6),
+            "error": each.error,
+        }
+        for each in results
+    ]
+    succeeded = sum(each.state is JobState.SUCCEEDED for each in results)
+    answer = {
+        "ok": True,
+        "success": True,
+        "message": "Queue processing completed" if results else "No messages in queue",
+        "processedCount": len(results),
+        "archivedCount": sum(each.state.final for each in results),
+        "failedCount": len(results) - succeeded,
+        "results": shown,
+    }
+    return Response(encode(answer), media_type=_JSON)
+
+
+@router.get("/api/kinds", tags=["jobs"], summary="What you can start", response_model=models.Kinds,
+            responses=problems())  # fmt: skip
+async def list_kinds(caller: Caller, shared: Shared) -> Response:
+    shown = [
+        {"type": each.kind, "description": each.__doc__, "params": each.arguments.schema()}
+        for each in shared.app.startable
+        if caller.is_service or each.options.users
+    ]
+    return Response(encode({"kinds": shown}), media_type=_JSON)
+
+
+@router.get(
+    "/api/queues/{name}/scale",
+    summary="How many workers a queue calls for",
+    response_model=models.Scale,
+    responses=problems(403),
+)
+async def get_scale(
+    name: models.Text,
+    _: Service,
+    shared: Shared,
+    slots: Annotated[int, Query(ge=1, le=100_000, description="Jobs that one worker runs at once.")] = SLOTS,
+    least: Annotated[int, Query(ge=0, le=100_000)] = 0,
+    most: Annotated[int, Query(ge=1, le=100_000)] = 100,
+) -> Response:
+    """For KEDA's metrics-api scaler, with `valueLocation: wantedWorkers` and `targetValue: 1`, and for any other."""
+    now = await shared.app.engine.arun(calls.scale_of(name))
+    wanted = wanted_workers(
+        ready=now.ready, running=now.running, oldest_s=now.oldest_s, slots=slots, workers=now.workers,
+        least=least, most=max(least, most),
+    )  # fmt: skip
+    answer = {
+        "queue": name,
+        "paused": now.paused,
+        "ready": now.ready,
+        "running": now.running,
+        "workers": now.workers,
+        "oldestSeconds": now.oldest_s,
+        "wantedWorkers": wanted,
+    }
+    return Response(encode(answer), media_type=_JSON)
+
+
+@router.get(
+    "/api/usage", summary="What your organisations used", response_model=models.UsageReport, responses=problems(403)
+)
+async def get_usage(
+    caller: Caller, shared: Shared, org: Annotated[models.Text | None, Query(description="Only this one.")] = None
+) -> Response:
+    """Runs, seconds, failures and bytes by day, organisation and kind; the service sees all of them."""
+    if not caller.is_service and org is not None and org not in caller.orgs:
+        raise Problem(403, "org: you do not belong to it")
+    asked = calls.usage(org)
+    rows = await run_for(shared, caller, service=asked, user=asked)
+    names = ("day", "org", "kind", "runs", "seconds", "failures", "bytes")
+    return Response(encode({"usage": [dict(zip(names, row, strict=True)) for row in rows]}), media_type=_JSON)
+
+
+@router.get("/healthz", summary="Whether the server runs", response_model=models.Health)
+async def healthz() -> Response:
+    return Response(b'{"status":"ok"}', media_type=_JSON)
+
+
+@router.get("/readyz", summary="Whether it can do its work", response_model=models.Health,
+            responses={503: problems()[503]})  # fmt: skip
+async def readyz(shared: Shared) -> Response:
+    await shared.app.engine.arun(calls.next_run_at())
+    return Response(b'{"status":"ok"}', media_type=_JSON)
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    response_class=Response,
+    responses={**problems(403), 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def get_metrics(_: Service, shared: Shared) -> Response:
+    """With the service key as bearer token."""
+    queues = await shared.app.engine.arun(calls.queue_stats())
+    totals = await shared.app.engine.arun(calls.totals())
+    return Response(exposition(queues, totals, shared.traffic, shared.hub.watchers), media_type=CONTENT_TYPE)

@@ -1,0 +1,123 @@
+"""Files of jobs that run on workers over HTTP: streamed into the store, however large."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field
+from pydantic.alias_generators import to_camel
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from penstock.engine import calls
+from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
+from penstock.job import ClaimedJob, Job, Lease
+from penstock.payload import encode_args
+from penstock.remote.messages import StoredFile
+from penstock.server.documented import problems
+from penstock.server.models import Shape
+from penstock.server.problems import Problem
+from penstock.server.routes.work_of_job import ClaimsAsked, LeaseAsked, refuse_others
+from penstock.server.services import Shared
+
+router = APIRouter()
+
+Name = Annotated[str, Path(min_length=1, max_length=1000, description="resume.pdf, or audio/chapter1.mp3.")]
+
+
+class Stored(Shape):
+    id: UUID
+    job: UUID
+    owner: str | None
+    org: str | None
+    kind: str
+    name: str = Field(examples=["resume.pdf"])
+    type: str | None
+    path: str = Field(description="Where it is in the store.")
+    content_type: str = Field(examples=["application/pdf"])
+    size: int = Field(examples=[48211])
+    duration: float | None
+    metadata: dict[str, Any] | None
+    state: str = Field(examples=["stored"])
+    created_at: datetime
+    stored_at: datetime | None
+    expires_at: datetime | None
+    downloads: int
+    digest: str = Field(description="SHA-256, in hexadecimal.")
+
+
+@router.put(
+    "/jobs/{id}/artifacts/{name:path}",
+    summary="Store a file of a job",
+    description="The body is the file. The same name again overwrites it, unless `overwrite=false`.",
+    response_model=Stored,
+    responses=problems(403, 404, 409, 410, 507),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def upload_artifact(
+    id: UUID,
+    name: Name,
+    request: Request,
+    shared: Shared,
+    lease: LeaseAsked,
+    claims: ClaimsAsked,
+    type: Annotated[str | None, Query(description="What it is, e.g. audio_mp3.")] = None,
+    content_type: Annotated[
+        str | None, Query(alias="contentType", description="Default: by the ending of the name.")
+    ] = None,
+    duration: Annotated[float | None, Query(description="Of sound or film, in seconds.")] = None,
+    metadata: Annotated[str | None, Query(description="A JSON object.")] = None,
+    expires_in: Annotated[float | None, Query(alias="expiresIn", description="Seconds; `inf` keeps it.")] = None,
+    overwrite: bool = True,
+    path: Annotated[str | None, Query(description="Where in its owner's folder, instead of its job's.")] = None,
+) -> Response:
+    await refuse_others(shared, Lease(lease), id, claims)
+    job = await shared.app.engine.arun(calls.get_job(id))
+    if job is None:
+        raise _lost(id)
+    try:
+        artifact = await shared.app.artifacts.keeper.put(
+            _claimed(job, claims), Lease(lease), name, request.stream(), type=type, content_type=content_type,
+            duration=duration, metadata=_read_metadata(metadata), expires_in=expires_in, overwrite=overwrite, path=path,
+        )  # fmt: skip
+    except LeaseLost:
+        raise _lost(id) from None
+    except ArtifactExists as error:
+        raise Problem(409, str(error)) from None
+    except InvalidInput as error:
+        raise InvalidInput(to_camel(error.field), error.problem) from None
+    except ClientDisconnect:
+        raise Problem(400, "the file did not arrive as a whole") from None
+    return Response(msgspec.json.encode(StoredFile.of(artifact)), media_type="application/json")
+
+
+def _lost(id: UUID) -> Problem:
+    return Problem(410, f"job {id} is no longer this lease's: its file is not kept")
+
+
+def _read_metadata(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        metadata = msgspec.json.decode(text.encode("utf-8", "replace"), type=dict[str, Any])
+        encode_args(metadata)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InvalidInput("metadata", "must be a JSON object") from None
+    except InvalidInput as error:
+        raise InvalidInput("metadata", str(error)) from None
+    return metadata
+
+
+def _claimed(job: Job, claims: int) -> ClaimedJob:
+    """As the worker has it, as far as its files are concerned."""
+    return ClaimedJob(
+        job.id, job.kind, job.priority, 0, job.attempt, job.max_attempts, claims, job.snoozes, job.owner, job.org,
+        job.parent, job.created_at, "{}", None,
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Everything that a job or a batch has made, as one ZIP."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from penstock.artifact import Artifact
+from penstock.engine import calls
+from penstock.flow import BATCH
+from penstock.job import JobState
+from penstock.server.documented import problems
+from penstock.server.identity import Identity
+from penstock.server.models import Shape
+from penstock.server.problems import Problem
+from penstock.server.services import Caller, Services, Shared
+from penstock.server.shapes import encode
+from penstock.server.visible import run_for, visible_job
+from penstock.server.zipping import send_zip
+
+router = APIRouter()
+
+_ZIP: dict[str, Any] = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
+
+
+class Partial(Shape):
+    message: str = Field(examples=["Batch partially complete"])
+    completed_count: int = Field(examples=[3])
+    total_count: int = Field(examples=[5])
+    completed_jobs: list[UUID]
+
+
+@router.get(
+    "/api/jobs/{id}/download",
+    summary="Download what a job or a batch has made, as a ZIP",
+    response_class=Response,
+    responses=problems(404, 410)
+    | {
+        200: {"description": "The artifacts of the job and of everything below it.", "content": _ZIP},
+        206: {
+            "model": Partial,
+            "description": "Not everything has succeeded: what has; with `partial=true`, a ZIP of it.",
+            "content": _ZIP,
+        },
+    },
+)
+async def download_zip(
+    id: UUID,
+    caller: Caller,
+    shared: Shared,
+    partial: Annotated[bool, Query(description="The ZIP also when not everything has succeeded.")] = False,
+) -> Response:
+    await visible_job(shared, caller, id)
+    tree = calls.job_tree(id)
+    jobs = await run_for(shared, caller, service=tree, user=tree)
+    members = [job for job in jobs if job[1] != BATCH] or jobs
+    done = [job for job, _, state in members if state is JobState.SUCCEEDED]
+    complete = len(done) == len(members)
+    if not done:
+        raise Problem(404, "nothing has succeeded yet")
+    if not complete and not partial:
+        told = {
+            "message": "Batch partially complete",
+            "completedCount": len(done),
+            "totalCount": len(members),
+            "completedJobs": done,
+        }
+        return Response(encode(told), 206, media_type="application/json")
+    artifacts = await _artifacts(shared, caller, done)
+    return await send_zip(shared, artifacts, f"{id}.zip", 200 if complete else 206)
+
+
+async def _artifacts(services: Services, caller: Identity, jobs: list[UUID]) -> list[Artifact]:
+    call = calls.artifacts_of_jobs(jobs)
+    found = await run_for(services, caller, service=call, user=call)
+    current = [artifact for artifact in found if not artifact.expired]
+    if found and not current:
+        raise Problem(410, "everything has expired and has been deleted")
+    if not current:
+        raise Problem(404, "there are no artifacts")
+    return current

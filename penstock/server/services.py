@@ -1,0 +1,67 @@
+"""What the routes of one server share: made once, found on every request."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import psycopg
+from fastapi import Depends, Request
+
+from penstock.app import Penstock
+from penstock.server.auth import Authenticator
+from penstock.server.identity import Identity
+from penstock.server.live import Hub
+from penstock.server.problems import Problem
+from penstock.server.settings import ServerSettings
+from penstock.server.traffic import Traffic
+from penstock.server.upkeep import Upkeep
+from penstock.server.waiting_workers import WaitingWorkers
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    app: Penstock
+    settings: ServerSettings
+    authenticator: Authenticator
+    hub: Hub
+    traffic: Traffic = field(default_factory=Traffic)
+    upkeep: Upkeep | None = None
+    workers: WaitingWorkers | None = None
+
+    def acting_as(self, caller: Identity) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
+        """A connection in a transaction on the caller's behalf: the database's policies decide what it sees."""
+        return self.app.engine.acting_as(caller.role, caller.claims)
+
+
+async def shared_services(request: Request) -> Services:
+    """As a dependency: async, because FastAPI would call any other in a thread, at 200 µs a request."""
+    return services_of(request)
+
+
+def services_of(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+async def caller_of(request: Request) -> Identity:
+    """Who asks: by bearer token or service key, anonymous without; 401 for what does not verify."""
+    return await services_of(request).authenticator.identify(request.headers)
+
+
+async def user_or_service(request: Request) -> Identity:
+    caller = await caller_of(request)
+    if caller.role == "anon":
+        raise Problem(401, "sign in: send Authorization: Bearer <token>", headers={"WWW-Authenticate": "Bearer"})
+    return caller
+
+
+async def service_only(request: Request) -> Identity:
+    caller = await user_or_service(request)
+    if not caller.is_service:
+        raise Problem(403, "this needs the service key")
+    return caller
+
+
+Shared = Annotated[Services, Depends(shared_services)]
+Caller = Annotated[Identity, Depends(user_or_service)]
+Service = Annotated[Identity, Depends(service_only)]

@@ -1,0 +1,77 @@
+"""The server as a program: a socket of its own, uvicorn on it, and an end that waits for nobody for long."""
+
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from penstock.errors import PenstockError
+from penstock.server.asgi import Server
+
+LAST_REQUESTS = 10
+"""Seconds that requests under way have when the server is stopped."""
+
+
+class CannotListen(PenstockError):
+    """The address is taken, or not this machine's."""
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Before anything else is started: a port that is taken is the most likely thing to be wrong."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
+    return listening
+
+
+class HttpServer:
+    """Runs until `stop` is called: first gently, then at once."""
+
+    def __init__(self, server: Server, listening: socket.socket) -> None:
+        self._server = server
+        self._socket = listening
+        config = uvicorn.Config(
+            server.asgi,
+            http="httptools",
+            loop="none",
+            lifespan="on",
+            log_config=None,
+            # its lines would hold the query strings of signed links and of streams
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=LAST_REQUESTS,
+            backlog=4096,
+        )
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+        self._uvicorn = _Uvicorn(config)
+
+    @property
+    def address(self) -> str:
+        host, port = self._socket.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    async def run(self) -> None:
+        await self._uvicorn.serve(sockets=[self._socket])
+
+    def stop(self) -> None:
+        self._server.services.hub.leave()
+        if self._server.services.workers is not None:
+            self._server.services.workers.leave()
+        if self._uvicorn.should_exit:
+            self._uvicorn.force_exit = True
+        self._uvicorn.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    """Leaves signals to whoever runs it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -1,0 +1,66 @@
+"""What an operator may set about the server, by keyword or by environment."""
+
+import os
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from penstock.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Each has an environment variable: PENSTOCK_ and its name in capitals."""
+
+    service_key: str | None = field(default=None, repr=False)
+    """Whoever shows it acts as the service: workers over HTTP, cron, your own back end."""
+    jwt_secret: str | None = field(default=None, repr=False)
+    """HS256 secret of your users' tokens, as Supabase's "JWT secret"."""
+    jwks_url: str | None = None
+    """Where the public keys of your users' tokens are, as Supabase's /auth/v1/.well-known/jwks.json."""
+    jwt_audience: str = "authenticated"
+    jwt_issuer: str | None = None
+    signing_secret: str | None = field(default=None, repr=False)
+    """Signs links to artifacts in a local folder. Without one it is derived from the service key."""
+    public_url: str | None = None
+    """The server's address as its callers see it: signed links begin with it. Without one they are relative."""
+    max_body: int = 1_048_576
+    """Bytes of a request's body; uploads of artifacts have their own limit."""
+    max_upload: int = 1_073_741_824
+    body_timeout: float = 20.0
+    """Seconds that a request's body may keep us waiting for its next piece."""
+    link_seconds: int = 3600
+    """How long a signed link works."""
+    stream_seconds: float = 3600.0
+    """How long a stream of progress stays open before its `timeout` event tells the client to come back."""
+    keep_alive: float = 15.0
+    """Seconds between comments on a silent stream."""
+    cors_origins: str = ""
+    """Origins whose pages may call the API from a browser, with commas between them: https://shop.example.com."""
+    docs: bool = True
+
+    @classmethod
+    def from_environment(cls, **given: Any) -> "ServerSettings":
+        """Keywords first, then the environment, then defaults."""
+        read: dict[str, Any] = {}
+        for each in fields(cls):
+            text = os.environ.get(f"PENSTOCK_{each.name.upper()}")
+            if text is not None:
+                read[each.name] = _parse(each.name, each.type, text)
+        return cls(**(read | {name: value for name, value in given.items() if value is not None}))
+
+
+def _parse(name: str, kind: object, text: str) -> object:
+    try:
+        if kind is bool:
+            return _WORDS[text.lower()]
+        if kind is int:
+            return int(text)
+        if kind is float:
+            return float(text)
+    except (KeyError, ValueError):
+        wanted = "true or false" if kind is bool else "a number"
+        raise InvalidInput(f"PENSTOCK_{name.upper()}", f"must be {wanted}, not {text!r}") from None
+    return text
+
+
+_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}

@@ -1,0 +1,114 @@
+"""Starting what a caller names: their own jobs under their role, flows composed by the application, anything for the
+service."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from penstock.app import Penstock
+from penstock.engine import calls
+from penstock.errors import InvalidInput, NotAllowed, UnknownKind
+from penstock.flow import Flow
+from penstock.flow_maker import FlowMaker
+from penstock.handler import Handler
+from penstock.job import Enqueued, NewJob
+from penstock.server.identity import Identity
+
+
+async def start(
+    app: Penstock,
+    caller: Identity,
+    kind: str,
+    params: Mapping[str, Any],
+    *,
+    owner: str | None = None,
+    org: str | None = None,
+    key: str | None = None,
+) -> Enqueued:
+    """A job or a flow by its kind; nothing is written when its params do not fit."""
+    known = _known(app, kind)
+    _refuse_closed(caller, known, owner)
+    with _naming_params():
+        if isinstance(known, FlowMaker):
+            flow = known.make(params)
+        else:
+            encoded = known.encode(params)
+    if isinstance(known, FlowMaker):
+        whose = owner if caller.is_service else _subject_in(caller, org)
+        jobs = [replace(job, owner=whose, org=org) for job in flow.jobs()]
+        jobs[0] = replace(jobs[0], idempotency_key=key)
+        if caller.is_service:
+            return (await app.engine.aenqueue(jobs))[0]
+        return (await app.engine.arun(calls.start_for(str(whose), known.options.quota, jobs)))[0]
+    if caller.is_service:
+        job = replace(known.prepare(**params), owner=owner, org=org, idempotency_key=key)
+        return (await app.engine.aenqueue([job]))[0]
+    started = calls.start(kind, encoded, org=org, idempotency_key=key)
+    return await app.engine.arun_as(caller.role, caller.claims, started)
+
+
+async def start_batch(
+    app: Penstock,
+    caller: Identity,
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+    *,
+    owner: str | None = None,
+    org: str | None = None,
+    key: str | None = None,
+) -> list[Enqueued]:
+    """The batch, then its jobs in their order; of one whose key was used before, those that are still known. It goes on
+    when one of them fails."""
+    prepared: list[NewJob] = []
+    for place, (kind, params) in enumerate(items):
+        with _naming_params(f"jobs.{place}."):
+            known = _known(app, kind)
+            if isinstance(known, FlowMaker):
+                raise InvalidInput("type", f"{kind!r} is a flow, which cannot be part of a batch")
+            _refuse_closed(caller, known, owner)
+            prepared.append(known.prepare(**params))
+    if caller.is_service:
+        flow = Flow(policy="continue")
+        for job in prepared:
+            flow.add(replace(job, unique_key=None))
+        jobs = [replace(job, owner=owner, org=org) for job in flow.jobs()]
+        jobs[0] = replace(jobs[0], idempotency_key=key)
+        batch, *members = await app.engine.aenqueue(jobs)
+        if not batch.created:
+            earlier = await app.engine.arun(calls.list_jobs({"parent": str(batch.id)}, None, len(items)))
+            members = [Enqueued(job.id, False) for job in reversed(earlier)]
+        return [batch, *members]
+    given = [{"kind": kind, "args": params} for kind, params in items]
+    return await app.engine.arun_as(caller.role, caller.claims, calls.start_batch(given, org=org, idempotency_key=key))
+
+
+def _known(app: Penstock, kind: str) -> Handler[..., Any] | FlowMaker[...]:
+    try:
+        return app.flow_maker(kind) or app.handler(kind)
+    except UnknownKind as error:
+        raise InvalidInput("type", str(error)) from None
+
+
+def _refuse_closed(caller: Identity, known: Handler[..., Any] | FlowMaker[...], owner: str | None) -> None:
+    if caller.is_service:
+        return
+    if not known.options.users:
+        raise NotAllowed(f"type: {known.kind} is not open to users")
+    if owner is not None and owner != caller.subject:
+        raise NotAllowed("owner: only the service starts jobs for others")
+
+
+def _subject_in(caller: Identity, org: str | None) -> str:
+    if org is not None and org not in caller.orgs:
+        raise NotAllowed("org: you do not belong to it")
+    return str(caller.subject)
+
+
+@contextmanager
+def _naming_params(place: str = "") -> Iterator[None]:
+    """A refused argument is named as the request names it."""
+    try:
+        yield
+    except InvalidInput as error:
+        field = error.field if error.field == "type" else f"params.{error.field}".rstrip(".")
+        raise type(error)(place + field, error.problem) from None

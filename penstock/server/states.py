@@ -1,0 +1,54 @@
+"""What a watcher is told of a job. Encoded once for each change, however many watch."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.types import Message
+
+from penstock.engine.calls import SeenJob
+from penstock.job import JobState
+from penstock.server.shapes import encode, job_shape, percent_of, version_of
+
+Link = Mapping[str, Any]
+"""An artifact as a client sees it, with where to fetch it."""
+
+_ENDINGS = {JobState.SUCCEEDED: "completed", JobState.FAILED: "failed", JobState.CANCELLED: "cancelled"}
+
+
+class State:
+    """A job at one moment. Its version is made of the job alone, hence the same in every process and after every
+    restart; the links to its artifacts are signed anew each time."""
+
+    __slots__ = ("final", "job", "piece", "version")
+
+    def __init__(self, job: SeenJob, links: Sequence[Link] = ()) -> None:
+        shape = job_shape(job)
+        # whoever started it knows them, they never change, and they may be large
+        del shape["params"]
+        self.job = job
+        self.final = job.state.final
+        self.version = version_of(encode(shape))
+        told: dict[str, object] = {"jobId": job.id, "status": shape["status"], "progress": percent_of(job)}
+        if self.final:
+            told |= {"resultUrl": _result_url(job, links), "error": job.error}
+        name = _ENDINGS.get(job.state, "progress")
+        told["job"] = {**shape, "artifacts": links}
+        self.piece = piece(event(name, encode(told), self.version), more=not self.final)
+
+
+def _result_url(job: SeenJob, links: Sequence[Link]) -> object:
+    """Where to fetch what the job made: its only artifact, or all of them in one archive."""
+    if len(links) > 1:
+        return f"/api/jobs/{job.id}/download"
+    return links[0]["url"] if links else None
+
+
+def event(name: str, data: bytes, id: str | None = None) -> bytes:
+    """A server-sent event. One line of data is enough: JSON as we write it has no line breaks."""
+    head = f"event: {name}\n" if id is None else f"id: {id}\nevent: {name}\n"
+    return head.encode() + b"data: " + data + b"\n\n"
+
+
+def piece(body: bytes, *, more: bool = True) -> Message:
+    """Of a response: an ASGI message, which may be sent to any number of clients."""
+    return {"type": "http.response.body", "body": body, "more_body": more}

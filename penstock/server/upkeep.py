@@ -1,0 +1,64 @@
+"""Tends the queues while workers without a database rely on it: promotes what is due, takes back what is lost."""
+
+import asyncio
+import os
+import socket
+from typing import TypeVar
+
+from penstock.app import Penstock
+from penstock.engine import PostgresEngine
+from penstock.engine.call import Call
+from penstock.worker.cron import Cron
+from penstock.worker.leases import Leases
+from penstock.worker.loop import Loop
+from penstock.worker.maintenance import Maintenance
+from penstock.worker.sweeper import Sweeper
+
+T = TypeVar("T")
+
+
+class Upkeep:
+    """A worker of no queue: it may lead, and claims nothing. Started when the first worker comes over HTTP, because the
+    leader looks at the database every second, and a server that only answers should not."""
+
+    def __init__(self, app: Penstock) -> None:
+        self._app = app
+        self._leases: Leases | None = None
+        self._loops: list[Loop] = []
+        self._starting = asyncio.Lock()
+
+    async def ensure(self) -> None:
+        """Runs from here on."""
+        async with self._starting:
+            if self._leases is None:
+                engine = self._app.engine
+                leases = Leases(
+                    engine, _Unheard(engine), queues=[], name=f"server {socket.gethostname()}:{os.getpid()}",
+                    seconds=None, busy=lambda: False, cancel=lambda _: None, lost=lambda _: None,
+                )  # fmt: skip
+                await leases.open()
+                self._leases = leases
+                maintenance = Maintenance(engine, leases)
+                cron = Cron(engine, self._app.schedules.code, leads=leases.leading.is_set)
+                self._loops = [leases, maintenance, cron, Sweeper(engine, leases, self._app.artifacts.storage)]
+                for loop in self._loops:
+                    loop.start()
+
+    async def aclose(self) -> None:
+        for loop in self._loops:
+            await loop.stop()
+        if self._leases is not None:
+            await self._app.engine.close_lease(self._leases.lease)
+        self._loops, self._leases = [], None
+
+
+class _Unheard:
+    """In a listener's place: nothing needs to be heard here."""
+
+    listening = True
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self._engine = engine
+
+    async def run_call(self, call: Call[T]) -> T:
+        return await self._engine.arun(call)

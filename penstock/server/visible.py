@@ -1,0 +1,27 @@
+"""Reading on a caller's behalf: the service sees everything, a user what the database's policies let them see."""
+
+from typing import TypeVar
+from uuid import UUID
+
+from penstock.engine import calls
+from penstock.engine.call import Call
+from penstock.engine.calls import SeenJob
+from penstock.server.identity import Identity
+from penstock.server.problems import not_found
+from penstock.server.services import Services
+
+T = TypeVar("T")
+
+
+async def run_for(services: Services, caller: Identity, *, service: Call[T], user: Call[T]) -> T:
+    """Runs the one call or the other, by who asks."""
+    engine = services.app.engine
+    return await (engine.arun(service) if caller.is_service else engine.arun_as(caller.role, caller.claims, user))
+
+
+async def visible_job(services: Services, caller: Identity, id: UUID) -> SeenJob:
+    """The job, or 404: also when it is somebody else's."""
+    job = await run_for(services, caller, service=calls.see_job(id), user=calls.see_my_job(id))
+    if job is None:
+        raise not_found()
+    return job

@@ -1,0 +1,203 @@
+"""`penstock up` and `penstock server` as programs: everything starts, works, and ends with one signal."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+APP = """
+import time
+from penstock import Penstock, SyncContext
+
+app = Penstock()
+
+@app.job(users=True)
+def shout(text: str) -> str:
+    return text.upper()
+
+@app.job
+def nap(ctx: SyncContext) -> None:
+    while True:
+        ctx.stop_if_cancelled()
+        time.sleep(0.05)
+"""
+
+
+class Program:
+    """A `penstock …` process in a folder of its own."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        self.folder = folder
+        (folder / "shouting.py").write_text(APP)
+        keep = {name: value for name, value in os.environ.items() if not name.startswith(("PENSTOCK_", "DATABASE_"))}
+        if "PENSTOCK_PG_BIN" in os.environ:
+            keep["PENSTOCK_PG_BIN"] = os.environ["PENSTOCK_PG_BIN"]
+        with (folder / "said").open("w") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "penstock.cli", *arguments],
+                cwd=folder, stdout=said, stderr=said, env=keep | environment, start_new_session=True,
+            )  # fmt: skip
+        self.everybody: set[psutil.Process] = set()
+
+    @property
+    def said(self) -> str:
+        return (self.folder / "said").read_text()
+
+    def address(self) -> str:
+        found: str = self._until(lambda: re.search(r"http://127\.0\.0\.1:\d+", self.said))[0]
+        return found
+
+    def ask(self, path: str, body: object = None, token: str | None = None) -> tuple[int, Any]:
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address() + path, data, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def wait_until_up(self) -> None:
+        def answers() -> bool:
+            try:
+                return self.ask("/readyz")[0] == 200
+            except OSError:
+                return False
+
+        self._until(answers)
+        self.everybody = {*psutil.Process(self.process.pid).children(recursive=True)}
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+    def _until(self, condition: Any) -> Any:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError(f"it ended with {self.process.returncode}:\n{self.said}")
+            if found := condition():
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"nothing came of it:\n{self.said}")
+
+
+@pytest.fixture
+def programs() -> Iterator[list[Program]]:
+    started: list[Program] = []
+    yield started
+    for program in started:
+        if program.process.poll() is None:
+            os.killpg(program.process.pid, signal.SIGKILL)
+            program.process.wait()
+
+
+def test_up_brings_everything_and_one_ctrl_c_ends_it(tmp_path: Path, programs: list[Program]) -> None:
+    program = Program(tmp_path, "up", "shouting:app", "--port", "0")
+    programs.append(program)
+    program.wait_until_up()
+    key = (tmp_path / ".penstock" / "service-key").read_text()
+    assert (tmp_path / ".penstock" / "service-key").stat().st_mode & 0o777 == 0o600
+    status, started = program.ask("/api/jobs/start", {"type": "shout", "params": {"text": "hi"}}, key)
+    assert status == 202
+    job = program._until(
+        lambda: (job := program.ask(f"/api/jobs/{started['id']}", token=key)[1])["status"] == "completed" and job
+    )
+    assert job["output"] == "HI"
+    for word in ("database", "api", "/docs", "service key", "curl"):
+        assert word in program.said
+    assert key not in program.said
+    assert program.everybody
+    assert program.end() == 0
+    gone, alive = psutil.wait_procs(program.everybody, timeout=30)
+    assert not alive
+    assert gone
+
+
+def test_a_second_up_finds_its_keys_and_jobs(tmp_path: Path, programs: list[Program]) -> None:
+    ids = []
+    for _ in range(2):
+        program = Program(tmp_path, "up", "shouting:app", "--port", "0")
+        programs.append(program)
+        program.wait_until_up()
+        key = (tmp_path / ".penstock" / "service-key").read_text()
+        ids.append(program.ask("/api/jobs/start", {"type": "shout", "params": {"text": "hi"}}, key)[1]["id"])
+        assert program.end(signal.SIGTERM) == 0
+    assert ids[0] != ids[1]
+
+
+def test_a_user_of_up_signs_in_with_a_minted_token(tmp_path: Path, programs: list[Program]) -> None:
+    program = Program(tmp_path, "up", "shouting:app", "--port", "0")
+    programs.append(program)
+    program.wait_until_up()
+    token = subprocess.run(
+        [sys.executable, "-m", "penstock.cli", "token", "--sub", "alice"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    status, started = program.ask("/api/jobs/start", {"type": "shout", "params": {"text": "hi"}}, token)
+    assert status == 202
+    assert program.ask(f"/api/jobs/{started['id']}", token=token)[1]["owner"] == "alice"
+    assert program.ask("/api/jobs/start", {"type": "nap", "params": {}}, token)[0] == 403
+    assert program.end() == 0
+
+
+def test_killing_up_takes_its_workers_along(tmp_path: Path, programs: list[Program]) -> None:
+    program = Program(tmp_path, "up", "shouting:app", "--port", "0")
+    programs.append(program)
+    program.wait_until_up()
+    workers = [each for each in program.everybody if "worker" in each.cmdline()]
+    assert workers
+    assert program.end(signal.SIGKILL) == -signal.SIGKILL
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    assert not alive
+
+
+def test_a_server_alone_serves_and_stops(tmp_path: Path, programs: list[Program], url: str) -> None:
+    settings = {"DATABASE_URL": url, "PENSTOCK_SERVICE_KEY": "a-key-from-the-environment"}
+    program = Program(tmp_path, "server", "shouting:app", "--port", "0", **settings)
+    programs.append(program)
+    program.wait_until_up()
+    asked = {"type": "shout", "params": {"text": "hi"}}
+    assert program.ask("/api/jobs/start", asked, "a-key-from-the-environment")[0] == 202
+    assert program.ask("/api/jobs/start", asked, "another-key-altogether")[0] == 401
+    assert "a-key-from-the-environment" not in program.said
+    assert program.end(signal.SIGTERM) == 0
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
+    program = Program(folder, *arguments, **environment)
+    return program.process.wait(60), program.said
+
+
+def test_a_server_without_any_key_says_what_to_set(tmp_path: Path, url: str) -> None:
+    code, said = run(tmp_path, "server", "shouting:app", DATABASE_URL=url)
+    assert code == 1
+    assert "PENSTOCK_SERVICE_KEY" in said
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path, url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        key = "a-key-from-the-environment"
+        code, said = run(tmp_path, "server", "shouting:app", "--port", port, DATABASE_URL=url, PENSTOCK_SERVICE_KEY=key)
+    assert code == 1
+    assert "--port" in said
+    assert "Traceback" not in said
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path, url: str) -> None:
+    code, said = run(tmp_path, "server", "shouting:app", DATABASE_URL=url, PENSTOCK_MAX_BODY="much")
+    assert code == 1
+    assert "PENSTOCK_MAX_BODY" in said

@@ -1,0 +1,198 @@
+"""Looking at jobs, listing, cancelling and retrying them over HTTP."""
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from penstock import Context, Fail, Flow, Penstock
+from penstock.engine import calls
+from penstock.testing import adrain
+from tests.server.api import Api
+
+
+@pytest.fixture
+def app(app: Penstock) -> Penstock:
+    @app.job(users=True)
+    async def greet(ctx: Context, name: str) -> str:
+        await ctx.progress(50, "half way", phase="text", done=7, total=16)
+        return f"Hello {name}"
+
+    @app.job(users=True, max_attempts=1)
+    async def stumble(how: str) -> Fail | None:
+        if how == "politely":
+            return Fail("the document has no pages")
+        raise ValueError("select secret from /etc/passwd")
+
+    @app.flow(users=True)
+    def greetings(names: list[str]) -> Flow:
+        flow = Flow(phases={"text": (10, 90)})
+        for name in names:
+            flow.add(greet.prepare(name=name), phase="text")
+        return flow
+
+    return app
+
+
+async def test_the_status_has_the_shape_that_clients_poll(api: Api, app: Penstock) -> None:
+    alice = api.user("alice")
+    id = await alice.start("greet", name="Ann")
+    waiting = (await alice.get(f"/api/jobs/{id}")).json()
+    assert waiting["status"] == "queued"
+    assert waiting["progress"] == {
+        "percent": 0, "phase": "queued", "docsComplete": None, "docsTotal": None, "message": None,
+    }  # fmt: skip
+    await adrain(app)
+    answer = await alice.get(f"/api/jobs/{id}")
+    assert answer.status_code == 200
+    job = answer.json()
+    assert job["progress"] == {
+        "percent": 100, "phase": "complete", "docsComplete": 7, "docsTotal": 16, "message": "half way",
+    }  # fmt: skip
+    told = {name: job[name] for name in ("id", "type", "status", "state", "artifacts", "output", "error", "owner")}
+    assert told == {
+        "id": id, "type": "greet", "status": "completed", "state": "succeeded", "artifacts": [],
+        "output": "Hello Ann", "error": None, "owner": "alice",
+    }  # fmt: skip
+    assert (job["attempts"], job["maxAttempts"], job["params"]) == (1, 5, {"name": "Ann"})
+    assert job["createdAt"] <= job["startedAt"] <= job["finishedAt"]
+
+
+async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock) -> None:
+    id = await api.user().start("greet", name="Ann")
+    lease = await app.engine.open_lease("test")
+    jobs = await app.engine.claim(lease, "default", 1)
+    await app.engine.arun(calls.report_progress(lease, jobs, [{"percent": 45, "phase": "text", "message": "Hunger…"}]))
+    job = (await api.user().get(f"/api/jobs/{id}")).json()
+    assert job["status"] == "processing"
+    assert job["progress"] == {
+        "percent": 45, "phase": "text", "docsComplete": None, "docsTotal": None, "message": "Hunger…",
+    }  # fmt: skip
+
+
+async def test_a_flow_is_processing_as_soon_as_one_of_its_jobs_has_ended(api: Api, app: Penstock) -> None:
+    id = await api.user().start("greetings", names=["a", "b"])
+    assert (await api.user().get(f"/api/jobs/{id}")).json()["status"] == "queued"
+    lease = await app.engine.open_lease("test")
+    await app.engine.complete(lease, await app.engine.claim(lease, "default", 1))
+    job = (await api.user().get(f"/api/jobs/{id}")).json()
+    assert (job["status"], job["progress"]["percent"], job["progress"]["phase"]) == ("processing", 50, "text")
+    assert (job["progress"]["docsComplete"], job["progress"]["docsTotal"]) == (1, 2)
+
+
+async def test_an_etag_saves_the_body_until_something_changes(api: Api, app: Penstock) -> None:
+    id = await api.user().start("greet", name="Ann")
+    first = await api.user().get(f"/api/jobs/{id}")
+    headers = {"If-None-Match": f'"other", {first.headers["etag"]}'}
+    same = await api.user().get(f"/api/jobs/{id}", headers=headers)
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", first.headers["etag"])
+    await adrain(app)
+    changed = await api.user().get(f"/api/jobs/{id}", headers=headers)
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != first.headers["etag"]
+
+
+async def test_what_a_handler_says_is_shown_and_what_it_stumbled_over_is_not(api: Api, app: Penstock) -> None:
+    said = await api.user().start("stumble", how="politely")
+    fell = await api.user().start("stumble", how="badly")
+    await adrain(app)
+    for asking in (api.user(), api.service):
+        job = (await asking.get(f"/api/jobs/{said}")).json()
+        assert (job["status"], job["error"]) == ("failed", "the document has no pages")
+        answer = await asking.get(f"/api/jobs/{fell}")
+        assert answer.json()["error"] == "it failed by an internal error"
+        assert "passwd" not in answer.text
+    assert "passwd" not in (await api.user().get("/api/jobs")).text
+    assert "passwd" in str((await app.handle(UUID(fell)).arefresh()).errors)
+
+
+@pytest.mark.parametrize("method_and_path", ["GET /api/jobs/{}", "DELETE /api/jobs/{}", "POST /api/jobs/{}/retry"])
+async def test_an_unknown_job_is_not_found(api: Api, method_and_path: str) -> None:
+    method, path = method_and_path.split()
+    for asking in (api.user(), api.service):
+        answer = await asking(method, path.format(uuid4()))
+        assert answer.status_code == 404
+        assert (await asking(method, path.format("no-id"))).json()["errors"][0]["field"] == "id"
+
+
+async def test_a_page_continues_where_the_last_one_ended(api: Api) -> None:
+    alice = api.user("alice")
+    ids = [await alice.start("greet", name=str(n)) for n in range(5)]
+    await api.user("bob").start("greet", name="bob")
+    seen: list[str] = []
+    cursor = None
+    for _ in range(3):
+        page = (await alice.get("/api/jobs", params={"limit": 2} | ({"cursor": cursor} if cursor else {}))).json()
+        seen += [job["id"] for job in page["jobs"]]
+        cursor = page["nextCursor"]
+    assert seen == ids[::-1]
+    assert cursor is None
+
+
+async def test_a_list_is_filtered(api: Api, app: Penstock) -> None:
+    alice = api.user("alice", org="acme")
+    done = await alice.start("greet", name="x")
+    await adrain(app)
+    waiting = await alice.start("stumble", how="badly")
+    flow = await alice.start("greetings", names=["a", "b"])
+    shared = (await alice.post("/api/jobs/start", {"type": "greet", "params": {"name": "s"}, "org": "acme"})).json()[
+        "id"
+    ]
+
+    async def ids(**params: object) -> set[str]:
+        answer = await alice.get("/api/jobs", params=params)
+        assert answer.status_code == 200, answer.text
+        return {job["id"] for job in answer.json()["jobs"]}
+
+    assert await ids(status="completed") == {done}
+    assert await ids(type="stumble") == {waiting}
+    assert await ids(type=["stumble", "greet"], status="queued") >= {waiting, shared}
+    assert len(await ids(parentId=flow)) == 2
+    assert await ids(org="acme") == {shared}
+    assert await ids(createdAfter="2999-01-01T00:00:00Z") == set()
+    assert done in await ids(createdBefore="2999-01-01T00:00:00Z")
+    assert {job["id"] for job in (await api.user("bob", org="acme").get("/api/jobs?org=acme")).json()["jobs"]} == {
+        shared
+    }
+    assert (await api.user("bob").get("/api/jobs?org=acme")).json()["jobs"] == []
+    assert (await alice.get("/api/jobs?owner=bob")).status_code == 403
+    assert len((await api.service.get("/api/jobs?owner=alice")).json()["jobs"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("limit=0", "limit"), ("limit=1000", "limit"), ("cursor=x", "cursor"), ("status=odd", "status.0"),
+     ("createdAfter=yesterday", "createdAfter"), ("parentId=1", "parentId")],
+)  # fmt: skip
+async def test_a_senseless_filter_is_named(api: Api, query: str, field: str) -> None:
+    answer = await api.user().get(f"/api/jobs?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == field
+
+
+async def test_cancelling_ends_a_job_and_is_the_same_twice(api: Api, app: Penstock) -> None:
+    for asking in (api.user(), api.service):
+        id = await asking.start("greet", name="x")
+        for _ in range(2):
+            answer = await asking.delete(f"/api/jobs/{id}")
+            assert (answer.status_code, answer.json()) == (200, {"id": id, "message": "Job cancelled"})
+        job = (await asking.get(f"/api/jobs/{id}")).json()
+        assert job["status"] == "cancelled"
+        assert job["error"].startswith("cancelled by")
+
+
+async def test_what_has_ended_cannot_be_cancelled(api: Api, app: Penstock) -> None:
+    id = await api.user().start("greet", name="x")
+    await adrain(app)
+    for asking in (api.user(), api.service):
+        assert (await asking.delete(f"/api/jobs/{id}")).status_code == 409
+
+
+async def test_a_failed_job_is_retried(api: Api, app: Penstock) -> None:
+    for asking in (api.user(), api.service):
+        id = await asking.start("stumble", how="badly")
+        assert (await asking.post(f"/api/jobs/{id}/retry")).status_code == 409
+        await adrain(app)
+        answer = await asking.post(f"/api/jobs/{id}/retry")
+        assert (answer.status_code, answer.json()) == (202, {"id": id, "status": "queued"})
+        assert (await asking.get(f"/api/jobs/{id}")).json()["status"] == "queued"
+        await asking.delete(f"/api/jobs/{id}")

@@ -1,0 +1,183 @@
+"""What operators ask: tick, kinds, scale, usage, health and metrics."""
+
+import pytest
+from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from penstock import Penstock
+from penstock.testing import adrain
+from tests.conftest import Connect
+from tests.server.api import KEY, SECRET, Api
+
+
+@pytest.fixture
+def app(app: Penstock) -> Penstock:
+    @app.job(users=True)
+    def work(n: int) -> int:
+        """Does some work."""
+        if n < 0:
+            raise ValueError(n)
+        return n
+
+    @app.job(queue="slow")
+    def inside(when: str | None = None) -> None: ...
+
+    return app
+
+
+async def test_a_tick_runs_what_is_ready_and_reports_each(api: Api, app: Penstock) -> None:
+    good = [await api.user().start("work", n=n) for n in range(2)]
+    bad = await api.user().start("work", n=-1)
+    answer = await api.service.post("/api/jobs/tick", {"limit": 10, "budget": 20})
+    assert answer.status_code == 200
+    body = answer.json()
+    told = {name: body[name] for name in ("ok", "success", "message", "processedCount", "archivedCount", "failedCount")}
+    assert told == {
+        "ok": True, "success": True, "message": "Queue processing completed", "processedCount": 3, "archivedCount": 2,
+        "failedCount": 1,
+    }  # fmt: skip
+    results = {each["messageId"]: each for each in body["results"]}
+    assert results.keys() == {*good, bad}
+    for id in good:
+        assert (results[id]["success"], results[id]["archived"], results[id]["state"]) == (True, True, "succeeded")
+    assert (results[bad]["success"], results[bad]["archived"], results[bad]["state"]) == (False, False, "scheduled")
+    assert results[bad]["error"]
+
+
+async def test_a_tick_with_nothing_to_do(api: Api) -> None:
+    body = (await api.service.post("/api/jobs/tick")).json()
+    assert (body["ok"], body["processedCount"], body["results"]) == (True, 0, [])
+
+
+async def test_a_tick_takes_no_more_than_it_is_allowed(api: Api) -> None:
+    for n in range(3):
+        await api.user().start("work", n=n)
+    assert (await api.service.post("/api/jobs/tick", {"limit": 2})).json()["processedCount"] == 2
+    assert (await api.service.post("/api/jobs/tick", {"queues": ["slow"]})).json()["processedCount"] == 0
+    for body, field in (({"limit": 0}, "limit"), ({"budget": -1}, "budget"), ({"speed": 1}, "speed")):
+        assert (await api.service.post("/api/jobs/tick", body)).json()["errors"][0]["field"] == field
+
+
+@pytest.mark.parametrize("path", ["POST /api/jobs/tick", "GET /api/queues/default/scale", "GET /metrics"])
+async def test_what_only_the_service_may(api: Api, path: str) -> None:
+    method, where = path.split()
+    assert (await api.nobody(method, where)).status_code == 401
+    assert (await api.user()(method, where)).status_code == 403
+    assert (await api.service(method, where)).status_code == 200
+
+
+async def test_kinds_are_shown_with_the_schema_of_their_params(api: Api) -> None:
+    [kind] = (await api.user().get("/api/kinds")).json()["kinds"]
+    assert (kind["type"], kind["description"]) == ("work", "Does some work.")
+    assert kind["params"]["properties"] == {"n": {"type": "integer"}}
+    assert kind["params"]["required"] == ["n"]
+    everything = (await api.service.get("/api/kinds")).json()["kinds"]
+    assert [each["type"] for each in everything] == ["inside", "work"]
+
+
+async def test_the_scale_of_a_queue_follows_its_backlog(api: Api, app: Penstock) -> None:
+    idle = (await api.service.get("/api/queues/default/scale")).json()
+    assert idle == {
+        "queue": "default", "paused": False, "ready": 0, "running": 0, "workers": 0, "oldestSeconds": None,
+        "wantedWorkers": 0,
+    }  # fmt: skip
+    for n in range(5):
+        await api.user().start("work", n=n)
+    await app.engine.open_lease("one", queues=["default"])
+    await app.engine.open_lease("other", queues=["slow"])
+    busy = (await api.service.get("/api/queues/default/scale?slots=2&most=10")).json()
+    assert (busy["ready"], busy["workers"], busy["wantedWorkers"]) == (5, 1, 3)
+    assert busy["oldestSeconds"] >= 0
+    assert (await api.service.get("/api/queues/default/scale?slots=1&most=2")).json()["wantedWorkers"] == 2
+    assert (await api.service.get("/api/queues/default/scale?least=4")).json()["wantedWorkers"] == 4
+    await app.queues.aset("default", paused=True)
+    paused = (await api.service.get("/api/queues/default/scale")).json()
+    assert (paused["paused"], paused["wantedWorkers"]) == (True, 0)
+
+
+async def test_usage_is_shown_to_the_organisation_it_belongs_to(api: Api, app: Penstock) -> None:
+    for org in ("acme", "zoo"):
+        asked = {"type": "work", "params": {"n": 1}, "org": org}
+        assert (await api.user("alice", org=org).post("/api/jobs/start", asked)).status_code == 202
+    await adrain(app)
+    [row] = (await api.user("bob", org="acme").get("/api/usage")).json()["usage"]
+    assert (row["org"], row["kind"], row["runs"], row["failures"]) == ("acme", "work", 1, 0)
+    assert (await api.user("bob", org="acme").get("/api/usage?org=zoo")).status_code == 403
+    assert (await api.user("nobody").get("/api/usage")).json()["usage"] == []
+    assert {row["org"] for row in (await api.service.get("/api/usage")).json()["usage"]} == {"acme", "zoo"}
+    assert {row["org"] for row in (await api.service.get("/api/usage?org=zoo")).json()["usage"]} == {"zoo"}
+
+
+async def test_metrics_tell_of_queues_kinds_and_requests(api: Api, app: Penstock) -> None:
+    await api.user().start("work", n=1)
+    await adrain(app)
+    await api.user().start("work", n=2)
+    await api.nobody.get("/no/such/path")
+    answer = await api.service.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    assert samples["penstock_jobs", "default", "ready"] == 1
+    assert samples["penstock_runs_total", "work"] == 1
+    assert samples["penstock_http_requests_total", "POST", "/api/jobs/start", "202"] == 2
+    assert samples["penstock_http_requests_total", "GET", "other", "404"] == 1
+    assert samples["penstock_http_seconds_count", "/api/jobs/start"] == 2
+    assert ("penstock_streams",) in samples
+
+
+async def test_health_needs_no_database_and_readiness_does(api: Api, connect: Connect) -> None:
+    assert (await api.nobody.get("/healthz")).json() == {"status": "ok"}
+    assert (await api.nobody.get("/readyz")).json() == {"status": "ok"}
+    async with Penstock("postgresql://nobody@127.0.0.1:1/none") as away:
+        transport = ASGITransport(away.asgi(service_key=KEY), raise_app_exceptions=False)
+        async with AsyncClient(transport=transport, base_url="http://test") as client:
+            assert (await client.get("/healthz")).status_code == 200
+            answer = await client.get("/readyz")
+            assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+            assert "127.0.0.1" not in answer.text
+
+
+async def test_the_api_can_be_mounted_into_another_application(app: Penstock) -> None:
+    outer = FastAPI()
+    outer.mount("/queue", app.asgi(service_key=KEY, jwt_secret=SECRET))
+    async with AsyncClient(transport=ASGITransport(outer), base_url="http://test") as client:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        answer = await client.post("/queue/api/jobs/start", json={"type": "work", "params": {"n": 1}}, headers=headers)
+        assert answer.status_code == 202
+        status = await client.get(f"/queue/api/jobs/{answer.json()['id']}", headers=headers)
+        assert status.json()["status"] == "queued"
+
+
+async def test_an_unknown_path_and_a_wrong_method_are_problems_too(api: Api) -> None:
+    for method, path, status in (("GET", "/nowhere", 404), ("PATCH", "/api/jobs", 405)):
+        answer = await api.service(method, path)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+
+
+async def test_the_description_is_served_and_can_be_switched_off(api: Api, app: Penstock) -> None:
+    assert (await api.nobody.get("/openapi.json")).json()["info"]["title"] == "Penstock"
+    assert 'href="openapi.json"' in (await api.nobody.get("/docs")).text
+    async with AsyncClient(transport=ASGITransport(app.asgi(docs=False)), base_url="http://test") as client:
+        assert (await client.get("/openapi.json")).status_code == 404
+
+
+async def test_pages_of_an_allowed_origin_may_ask_and_others_may_not(app: Penstock) -> None:
+    asgi = app.asgi(service_key=KEY, cors_origins="https://shop.example.com, https://desk.example.com")
+    async with AsyncClient(transport=ASGITransport(asgi), base_url="http://test") as client:
+        asked = {"Origin": "https://desk.example.com", "Access-Control-Request-Method": "POST"}
+        asked["Access-Control-Request-Headers"] = "authorization,idempotency-key"
+        allowed = await client.options("/api/jobs/start", headers=asked)
+        assert allowed.headers["access-control-allow-origin"] == "https://desk.example.com"
+        answer = await client.get("/healthz", headers={"Origin": "https://desk.example.com"})
+        assert "etag" in answer.headers["access-control-expose-headers"].lower()
+        refused = await client.options("/api/jobs/start", headers=asked | {"Origin": "https://evil.example.com"})
+        assert "access-control-allow-origin" not in refused.headers
+
+
+async def test_without_the_setting_no_page_may_ask(api: Api) -> None:
+    answer = await api.nobody.get("/healthz", headers={"Origin": "https://shop.example.com"})
+    assert "access-control-allow-origin" not in answer.headers

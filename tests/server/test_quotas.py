@@ -1,0 +1,136 @@
+"""How much a user may do, and what they are told when it is too much."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from penstock import Context, InvalidInput, Penstock
+from penstock.engine.call import Call, nothing
+from penstock.server import ServerSettings
+from penstock.testing import adrain
+from tests.server.api import Api, Asking, asking
+
+
+@pytest.fixture
+def app(app: Penstock) -> Penstock:
+    @app.job(users=True, quota="exports", max_attempts=1)
+    def export(n: int) -> None:
+        if n < 0:
+            raise ValueError(n)
+
+    @app.job(users=True)
+    def free(n: int) -> None: ...
+
+    return app
+
+
+async def ask(asking: Asking, n: int = 0) -> int:
+    return (await asking.post("/api/jobs/start", {"type": "export", "params": {"n": n}})).status_code
+
+
+async def test_operations_a_day_are_limited_for_each_user(api: Api, app: Penstock) -> None:
+    app.quota("exports", per_day=3)
+    alice = api.user("alice")
+    assert [await ask(alice) for _ in range(4)] == [202, 202, 202, 429]
+    refused = await alice.post("/api/jobs/start", {"type": "export", "params": {"n": 1}})
+    assert 0 < int(refused.headers["retry-after"]) <= 86_400
+    assert "3 operations a day" in refused.json()["detail"]
+    assert await ask(api.user("bob")) == 202
+    assert await ask(api.service) == 202
+    await alice.start("free", n=1)
+    assert len((await app.jobs.alist(owner="alice")).jobs) == 4
+
+
+async def test_a_batch_counts_each_of_its_jobs_and_a_retry_counts_too(api: Api, app: Penstock) -> None:
+    app.quota("exports", per_day=4)
+    alice = api.user("alice")
+    batch = {"jobs": [{"type": "export", "params": {"n": n}} for n in (-1, 2)]}
+    started = await alice.post("/api/jobs/batch", batch)
+    assert started.status_code == 202
+    await adrain(app)
+    failed = started.json()["jobs"][0]["jobId"]
+    assert (await alice.post(f"/api/jobs/{failed}/retry")).status_code == 202
+    assert (await alice.post("/api/jobs/batch", batch)).status_code == 429
+    assert await ask(alice) == 202
+    assert await ask(alice) == 429
+
+
+async def test_a_duplicate_is_answered_even_when_the_quota_is_used_up(api: Api, app: Penstock) -> None:
+    app.quota("exports", per_day=1)
+    key = {"Idempotency-Key": "k"}
+    asked = {"type": "export", "params": {"n": 1}}
+    first = await api.user().post("/api/jobs/start", asked, headers=key)
+    again = await api.user().post("/api/jobs/start", asked, headers=key)
+    assert again.status_code == 202
+    assert again.json()["id"] == first.json()["id"]
+
+
+async def test_a_day_is_over_at_midnight(api: Api, app: Penstock) -> None:
+    app.quota("exports", per_day=1)
+    assert [await ask(api.user()), await ask(api.user())] == [202, 429]
+    await app.engine.arun(Call("update penstock.operations set day = day - 1 returning 1", [], nothing))
+    assert await ask(api.user()) == 202
+
+
+async def test_jobs_running_at_once_are_limited(api: Api, app: Penstock) -> None:
+    app.quota("exports", running=2)
+    alice = api.user("alice")
+    for n in range(3):
+        assert await ask(alice, n) == 202
+    lease = await app.engine.open_lease("test")
+    jobs = await app.engine.claim(lease, "default", 2)
+    refused = await alice.post("/api/jobs/start", {"type": "export", "params": {"n": 9}})
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) > 0
+    await app.engine.complete(lease, jobs[:1])
+    assert await ask(alice) == 202
+
+
+async def test_unfinished_jobs_are_limited_also_when_many_ask_at_once(api: Api, app: Penstock) -> None:
+    app.quota("exports", unfinished=5)
+    alice = api.user("alice")
+    answers = await asyncio.gather(*(ask(alice, n) for n in range(20)))
+    assert sorted(answers) == [202] * 5 + [429] * 15
+    assert len((await app.jobs.alist()).jobs) == 5
+    await adrain(app)
+    assert await ask(alice) == 202
+
+
+async def test_a_refused_start_leaves_nothing_behind(api: Api, app: Penstock) -> None:
+    app.quota("exports", per_day=0)
+    key = {"Idempotency-Key": "k"}
+    for _ in range(2):
+        answer = await api.user().post("/api/jobs/start", {"type": "export", "params": {"n": 1}}, headers=key)
+        assert answer.status_code == 429
+    assert not (await app.jobs.alist()).jobs
+
+
+async def test_a_quota_that_nobody_set_is_a_mistake_of_the_application(app: Penstock) -> None:
+    with pytest.raises(InvalidInput, match=r"app\.quota"):
+        await app.declare()
+
+
+async def test_storage_is_limited_until_something_is_deleted(
+    url: str, tmp_path: Path, settings: ServerSettings
+) -> None:
+    async with Penstock(url, artifacts=tmp_path) as app, asking(app, settings) as api:
+        app.quota("files", storage=30)
+
+        @app.job(users=True, quota="files")
+        async def keep(ctx: Context, size: int) -> None:
+            await ctx.artifacts.put("file.txt", b"x" * size)
+
+        alice = api.user("alice")
+        for size in (10, 25):
+            await alice.start("keep", size=size)
+            await adrain(app)
+        refused = await alice.post("/api/jobs/start", {"type": "keep", "params": {"size": 1}})
+        assert refused.status_code == 507
+        assert "35 of 30 bytes" in refused.json()["detail"]
+        assert len((await app.jobs.alist(owner="alice")).jobs) == 2
+        await api.user("bob").start("keep", size=1)
+        newest = (await alice.get("/api/jobs")).json()["jobs"][0]["id"]
+        [artifact] = (await alice.get(f"/api/jobs/{newest}")).json()["artifacts"]
+        assert (await alice.delete(f"/api/artifacts/{artifact['id']}")).status_code == 204
+        await alice.start("keep", size=1)

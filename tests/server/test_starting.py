@@ -1,0 +1,211 @@
+"""Starting jobs over HTTP: by users what is open to them, by the service anything."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from penstock import Context, Flow, Penstock
+from tests.server.api import Api
+
+
+def handlers(app: Penstock) -> None:
+    @app.job(users=True, queue="exports", max_attempts=7)
+    async def export(ctx: Context, document_id: str, pages: int = 1) -> None: ...
+
+    @app.job(users=True, unique=True)
+    def render(document_id: str) -> None: ...
+
+    @app.job
+    def internal(number: int) -> None: ...
+
+    @app.flow(users=True)
+    def book(chapters: int) -> Flow:
+        flow = Flow(then=internal.prepare(number=0))
+        for number in range(chapters):
+            flow.add(internal.prepare(number=number))
+        return flow
+
+    @app.flow
+    def closed_book(chapters: int) -> Flow:
+        return book(chapters)
+
+
+@pytest.fixture
+def app(app: Penstock) -> Penstock:
+    handlers(app)
+    return app
+
+
+async def test_a_user_starts_a_job_that_is_theirs(api: Api, app: Penstock) -> None:
+    answer = await api.user("alice").post("/api/jobs/start", {"type": "export", "params": {"document_id": "d1"}})
+    assert answer.status_code == 202
+    body = answer.json()
+    assert body["id"] == body["jobId"]
+    assert body["status"] == "queued"
+    assert body["created"] is True
+    assert answer.headers["location"] == f"/api/jobs/{body['id']}"
+    [job] = (await app.jobs.alist()).jobs
+    assert (job.owner, job.org, job.queue, job.max_attempts) == ("alice", None, "exports", 7)
+    assert job.args == {"document_id": "d1"}
+
+
+async def test_params_that_do_not_fit_are_named_and_nothing_is_written(api: Api, app: Penstock) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "params.document_id"),
+        ({"document_id": 5}, "params.document_id"),
+        ({"document_id": "d", "pages": "many"}, "params.pages"),
+        ({"document_id": "d", "page": 1}, "params.page"),
+    ]
+    for params, field in cases:
+        for asking in (api.user(), api.service):
+            answer = await asking.post("/api/jobs/start", {"type": "export", "params": params})
+            assert answer.status_code == 422
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.json()["errors"][0]["field"] == field
+    assert not (await app.jobs.alist()).jobs
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "type"),
+        ({"type": ""}, "type"),
+        ({"type": "exprot"}, "type"),
+        ({"type": "export", "params": []}, "params"),
+        ({"type": "export", "priority": 1}, "priority"),
+        ({"type": "export", "params": {"document_id": "d"}, "org": 5}, "org"),
+    ],
+)
+async def test_a_wrong_request_names_the_field(api: Api, body: dict[str, Any], field: str) -> None:
+    answer = await api.user().post("/api/jobs/start", body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == field
+
+
+async def test_a_kind_that_is_not_open_is_refused_to_users(api: Api, app: Penstock) -> None:
+    asked = {"type": "internal", "params": {"number": 1}}
+    answer = await api.user().post("/api/jobs/start", asked)
+    assert answer.status_code == 403
+    assert not (await app.jobs.alist()).jobs
+    assert (await api.service.post("/api/jobs/start", asked)).status_code == 202
+
+
+async def test_a_kind_closed_since_is_closed_in_the_database_too(api: Api, app: Penstock, url: str) -> None:
+    await api.user().start("render", document_id="d")
+    async with Penstock(url) as later:
+
+        @later.job
+        def render(document_id: str) -> None: ...
+
+        await later.declare()
+    answer = await api.user().post("/api/jobs/start", {"type": "render", "params": {"document_id": "e"}})
+    assert answer.status_code == 403
+
+
+async def test_the_service_starts_on_behalf_of_a_user(api: Api, app: Penstock) -> None:
+    asked = {"type": "export", "params": {"document_id": "d"}, "owner": "bob", "org": "acme"}
+    assert (await api.service.post("/api/jobs/start", asked)).status_code == 202
+    [job] = (await app.jobs.alist()).jobs
+    assert (job.owner, job.org) == ("bob", "acme")
+
+
+async def test_a_user_cannot_start_for_others(api: Api, app: Penstock) -> None:
+    for more in ({"owner": "bob"}, {"org": "acme"}):
+        for kind, params in (("export", {"document_id": "d"}), ("book", {"chapters": 1})):
+            asked = {"type": kind, "params": params, **more}
+            assert (await api.user("alice", org="zoo").post("/api/jobs/start", asked)).status_code == 403
+    assert not (await app.jobs.alist()).jobs
+
+
+async def test_a_job_is_shared_with_an_organisation_when_asked(api: Api, app: Penstock) -> None:
+    asked = {"type": "export", "params": {"document_id": "d"}, "org": "acme"}
+    answer = await api.user("alice", org="acme").post("/api/jobs/start", asked)
+    id = answer.json()["id"]
+    assert (await api.user("bob", org="acme").get(f"/api/jobs/{id}")).status_code == 200
+    assert (await api.user("eve", org="zoo").get(f"/api/jobs/{id}")).status_code == 404
+
+
+async def test_an_unfinished_job_stands_for_its_duplicate_but_not_for_another_users(api: Api) -> None:
+    first = await api.user("alice").start("render", document_id="d")
+    again = await api.user("alice").post("/api/jobs/start", {"type": "render", "params": {"document_id": "d"}})
+    assert again.json() == {"id": first, "jobId": first, "status": "queued", "created": False}
+    assert await api.user("bob").start("render", document_id="d") != first
+
+
+async def test_an_idempotency_key_gives_the_first_job(api: Api, app: Penstock) -> None:
+    asked = {"type": "export", "params": {"document_id": "d"}}
+    for asking in (api.user("alice"), api.user("bob"), api.service):
+        first = await asking.post("/api/jobs/start", asked, headers={"Idempotency-Key": "k1"})
+        again = await asking.post("/api/jobs/start", asked, headers={"Idempotency-Key": "k1"})
+        assert first.json()["created"] is True
+        assert again.json() == first.json() | {"created": False}
+    other = {"type": "export", "params": {"document_id": "e"}}
+    refused = await api.user("alice").post("/api/jobs/start", other, headers={"Idempotency-Key": "k1"})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "Idempotency-Key"
+    assert len((await app.jobs.alist()).jobs) == 3
+
+
+async def test_a_flow_is_started_by_its_name(api: Api, app: Penstock) -> None:
+    id = await api.user("alice").start("book", chapters=3)
+    jobs = (await app.jobs.alist()).jobs
+    assert len(jobs) == 4
+    assert {job.owner for job in jobs} == {"alice"}
+    assert {str(job.parent) for job in jobs if str(job.id) != id} == {id}
+    assert (
+        await api.user().post("/api/jobs/start", {"type": "closed_book", "params": {"chapters": 1}})
+    ).status_code == 403
+    wrong = await api.user().post("/api/jobs/start", {"type": "book", "params": {"chapters": "x"}})
+    assert wrong.json()["errors"][0]["field"] == "params.chapters"
+
+
+async def test_a_flows_idempotency_key_gives_the_first_flow(api: Api, app: Penstock) -> None:
+    asked = {"type": "book", "params": {"chapters": 2}}
+    for asking in (api.user("alice"), api.service):
+        first = await asking.post("/api/jobs/start", asked, headers={"Idempotency-Key": "k"})
+        again = await asking.post("/api/jobs/start", asked, headers={"Idempotency-Key": "k"})
+        assert again.json() == first.json() | {"created": False}
+    assert len((await app.jobs.alist()).jobs) == 6
+
+
+async def test_a_batch_is_one_job_that_waits_for_its_jobs(api: Api, app: Penstock) -> None:
+    asked = {"jobs": [{"type": "export", "params": {"document_id": str(n)}} for n in range(3)]}
+    for asking, owner in ((api.user("alice"), "alice"), (api.service, None)):
+        answer = await asking.post("/api/jobs/batch", asked)
+        assert answer.status_code == 202
+        body = answer.json()
+        assert [each["type"] for each in body["jobs"]] == ["export"] * 3
+        batch = await app.handle(UUID(body["batchId"])).arefresh()
+        assert (batch.kind, batch.state, batch.owner) == ("batch", "blocked", owner)
+        for n, each in enumerate(body["jobs"]):
+            job = await app.handle(UUID(each["jobId"])).arefresh()
+            assert (str(job.parent), job.args["document_id"], job.queue) == (body["batchId"], str(n), "exports")
+
+
+async def test_a_batch_with_one_wrong_job_starts_none(api: Api, app: Penstock) -> None:
+    good = {"type": "export", "params": {"document_id": "d"}}
+    for wrong, status in (
+        ({"type": "export", "params": {}}, 422),
+        ({"type": "nothing", "params": {}}, 422),
+        ({"type": "book", "params": {"chapters": 1}}, 422),
+        ({"type": "internal", "params": {"number": 1}}, 403),
+    ):
+        answer = await api.user().post("/api/jobs/batch", {"jobs": [good, wrong]})
+        assert answer.status_code == status
+        if status == 422:
+            assert answer.json()["errors"][0]["field"].startswith("jobs.1.")
+    assert (await api.user().post("/api/jobs/batch", {"jobs": []})).status_code == 422
+    assert not (await app.jobs.alist()).jobs
+
+
+async def test_a_batchs_idempotency_key(api: Api, app: Penstock) -> None:
+    asked = {"jobs": [{"type": "export", "params": {"document_id": "d"}}]}
+    for asking in (api.user("alice"), api.service):
+        first = await asking.post("/api/jobs/batch", asked, headers={"Idempotency-Key": "k"})
+        again = await asking.post("/api/jobs/batch", asked, headers={"Idempotency-Key": "k"})
+        assert (again.json()["batchId"], again.json()["created"]) == (first.json()["batchId"], False)
+    other = {"jobs": [{"type": "export", "params": {"document_id": "e"}}]}
+    refused = await api.user("alice").post("/api/jobs/batch", other, headers={"Idempotency-Key": "k"})
+    assert refused.status_code == 422
+    assert len((await app.jobs.alist()).jobs) == 4

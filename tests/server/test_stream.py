@@ -1,0 +1,270 @@
+"""A stream of a job: what it tells, in which order, and how a client comes back to it."""
+
+import time
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey
+
+from penstock.engine import calls
+from penstock.flow import batch
+from penstock.job import NewJob
+from tests.conftest import Connect
+from tests.engine.hand import Hand
+from tests.server.streaming import AS_SERVICE, JWT_SECRET, Running, path_of, serving, streaming
+from tests.worker.until import until
+
+
+@pytest.fixture
+async def api(url: str) -> AsyncIterator[Running]:
+    async with serving(url, keep_alive=30) as running:
+        yield running
+
+
+@pytest.fixture
+def hand(connect: Connect) -> Hand:
+    return Hand(connect())
+
+
+def token(**claims: object) -> dict[str, str]:
+    told = {"sub": "ann", "role": "authenticated", "aud": "authenticated", "exp": int(time.time()) + 60, **claims}
+    return {"Authorization": f"Bearer {jwt.encode({'alg': 'HS256'}, told, OctKey.import_key(JWT_SECRET))}"}
+
+
+async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Running, hand: Hand) -> None:
+    id = hand.add("export")
+    worker = hand.worker()
+    async with streaming(api.port, path_of(id)) as client:
+        assert client.status == 200
+        assert client.headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert client.headers["cache-control"] == "no-cache, no-transform"
+        assert client.headers["x-accel-buffering"] == "no"
+        first = await client.event()
+        assert client.retry == "2000"
+        assert first is not None
+        assert (first.name, first.data["status"], first.data["progress"]) == ("progress", "queued", 0)
+        assert first.data["jobId"] == first.data["job"]["id"] == str(id)
+        await listening(api)
+
+        job = worker.claim_one()
+        worker.progress(job, 40, phase="render", message="page 4\nof 10", done=4, total=10)
+        second = await client.event()
+        assert second is not None
+        assert (second.name, second.data["status"], second.data["progress"]) == ("progress", "processing", 40)
+        assert second.data["job"]["progress"] == {
+            "percent": 40, "phase": "render", "docsComplete": 4, "docsTotal": 10, "message": "page 4\nof 10",
+        }  # fmt: skip
+
+        worker.complete(job)
+        [last] = await client.events()
+        assert (last.name, last.data["status"], last.data["progress"]) == ("completed", "completed", 100)
+        assert last.data["jobId"] == str(id)
+        assert last.data["error"] is None
+        assert "resultUrl" in last.data
+    assert len({first.id, second.id, last.id}) == 3
+
+
+async def test_a_failed_job_ends_its_stream_with_its_error(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    worker = hand.worker()
+    job = worker.claim_one()
+    async with streaming(api.port, path_of(id)) as client:
+        await client.event()
+        await listening(api)
+        worker.fail(job, "no paper", final=True)
+        [last] = await client.events()
+    assert (last.name, last.data["error"]) == ("failed", "no paper")
+
+
+async def test_a_cancelled_job_ends_its_stream(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    async with streaming(api.port, path_of(id)) as client:
+        await client.event()
+        await listening(api)
+        hand.run(calls.cancel([id]))
+        [last] = await client.events()
+    assert (last.name, last.data["status"]) == ("cancelled", "cancelled")
+
+
+async def test_a_job_that_has_ended_gets_its_last_event_and_no_other(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    hand.worker().finish_all()
+    for headers in (AS_SERVICE, {**AS_SERVICE, "Last-Event-ID": "of another time"}):
+        async with streaming(api.port, path_of(id), headers) as client:
+            assert [event.name for event in await client.events()] == ["completed"]
+
+
+async def test_who_has_seen_the_end_is_told_to_stop_coming(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    hand.worker().finish_all()
+    async with streaming(api.port, path_of(id)) as client:
+        [last] = await client.events()
+    async with streaming(api.port, path_of(id), {**AS_SERVICE, "Last-Event-ID": str(last.id)}) as client:
+        assert client.status == 204
+    async with streaming(api.port, f"{path_of(id)}?lastEventId={last.id}") as client:
+        assert client.status == 204
+
+
+async def test_who_comes_back_is_not_told_again_what_it_knows(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    worker = hand.worker()
+    job = worker.claim_one()
+    async with streaming(api.port, path_of(id)) as client:
+        known = await client.event()
+        assert known is not None
+        await listening(api)
+    headers = {**AS_SERVICE, "Last-Event-ID": str(known.id)}
+    async with streaming(api.port, path_of(id), headers) as client:
+        worker.progress(job, 10)
+        event = await client.event()
+        assert event is not None
+        assert event.data["progress"] == 10
+
+
+async def test_who_comes_back_is_told_the_newest_state_at_once(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    worker = hand.worker()
+    job = worker.claim_one()
+    async with streaming(api.port, path_of(id)) as client:
+        known = await client.event()
+        assert known is not None
+    for percent in (10, 20, 30):
+        worker.progress(job, percent)
+    async with streaming(api.port, path_of(id), {**AS_SERVICE, "Last-Event-ID": str(known.id)}) as client:
+        event = await client.event()
+        assert event is not None
+        assert event.data["progress"] == 30
+
+
+async def test_an_event_s_id_is_the_same_on_every_server(url: str, api: Running, hand: Hand) -> None:
+    id = hand.add()
+    async with serving(url) as other:
+        found = []
+        for port in (api.port, other.port):
+            async with streaming(port, path_of(id)) as client:
+                found.append(await client.event())
+    assert found[0] == found[1]
+
+
+async def test_a_report_that_changes_nothing_is_not_told(api: Running, hand: Hand) -> None:
+    id = hand.add()
+    worker = hand.worker()
+    job = worker.claim_one()
+    worker.progress(job, 50)
+    async with streaming(api.port, path_of(id)) as client:
+        await client.event()
+        await listening(api)
+        other = hand.add(queue="other")
+        async with streaming(api.port, path_of(other)) as later:
+            await later.event()
+            worker.progress(job, 50)
+            # looked up after it, or with it
+            hand.run(calls.cancel([other]))
+            await later.events()
+        worker.complete(job)
+        assert [event.name for event in await client.events()] == ["completed"]
+
+
+async def test_a_flow_s_stream_tells_of_its_children(api: Running, hand: Hand) -> None:
+    root = hand.start(batch([NewJob(kind="a"), NewJob(kind="b")]))
+    worker = hand.worker()
+    first, second = worker.claim(2)
+    async with streaming(api.port, path_of(root)) as client:
+        await client.event()
+        await listening(api)
+        told = []
+        worker.progress(first, 50)
+        told.append(await client.event())
+        worker.complete(first)
+        told.append(await client.event())
+        worker.complete(second)
+        told += await client.events()
+    assert [(event.name, event.data["progress"]) for event in told if event] == [
+        ("progress", 25),
+        ("progress", 50),
+        ("completed", 100),
+    ]
+
+
+async def test_a_silent_stream_is_kept_alive(url: str, hand: Hand) -> None:
+    id = hand.add()
+    async with serving(url, keep_alive=0.1) as server, streaming(server.port, path_of(id)) as client:
+        await client.event()
+        assert [await client.comment() for _ in range(3)] == ["keep-alive"] * 3
+
+
+async def test_a_stream_that_is_open_long_enough_ends_with_a_timeout(url: str, hand: Hand) -> None:
+    id = hand.add()
+    async with serving(url, stream_seconds=0.2) as server, streaming(server.port, path_of(id)) as client:
+        [_, last] = await client.events()
+        assert (last.name, last.data) == ("timeout", {"message": "Stream timeout"})
+        assert server.hub.watchers == 0
+
+
+async def test_a_browser_may_show_its_token_in_the_address(api: Running, hand: Hand) -> None:
+    id = hand.add(owner="ann")
+    shown = token()["Authorization"].removeprefix("Bearer ")
+    async with streaming(api.port, f"{path_of(id)}?access_token={shown}", {}) as client:
+        event = await client.event()
+    assert event is not None
+    assert event.data["jobId"] == str(id)
+
+
+async def test_a_stream_does_not_outlive_the_caller_s_token(api: Running, hand: Hand) -> None:
+    id = hand.add(owner="ann")
+    async with streaming(api.port, path_of(id), token(exp=int(time.time()) + 2)) as client:
+        assert [event.name for event in await client.events()] == ["progress", "timeout"]
+
+
+async def test_a_server_that_stops_ends_its_streams(url: str, hand: Hand) -> None:
+    id = hand.add()
+    async with serving(url) as server:
+        streams = streaming(server.port, path_of(id))
+        client = await streams.__aenter__()
+        await client.event()
+    assert await client.event() is None
+    await streams.__aexit__(None, None, None)
+
+
+async def test_an_unknown_job_is_a_404_before_the_stream_starts(api: Running) -> None:
+    async with streaming(api.port, path_of(uuid4())) as client:
+        assert client.status == 404
+        assert client.headers["content-type"] == "application/problem+json"
+
+
+async def test_what_is_no_id_is_named(api: Running) -> None:
+    async with streaming(api.port, path_of("seven")) as client:
+        assert client.status == 422
+        assert (await client.body())["errors"] == [{"field": "id", "problem": "must be a UUID"}]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer forged"}])
+async def test_who_shows_no_token_sees_nothing(api: Running, hand: Hand, headers: dict[str, str]) -> None:
+    async with streaming(api.port, path_of(hand.add()), headers) as client:
+        assert client.status == 401
+
+
+async def test_a_token_in_the_address_must_verify_too(api: Running, hand: Hand) -> None:
+    async with streaming(api.port, f"{path_of(hand.add())}?access_token=forged", {}) as client:
+        assert client.status == 401
+
+
+async def test_a_user_does_not_learn_of_another_s_job(api: Running, hand: Hand) -> None:
+    id = hand.add(owner="ben")
+    async with streaming(api.port, path_of(id), token()) as client:
+        answers = [await client.body()]
+    async with streaming(api.port, path_of(uuid4()), token()) as client:
+        answers.append(await client.body())
+    assert client.status == 404
+    assert answers[0] == answers[1]
+
+
+async def listening(server: Running) -> None:
+    """From here on a change is told by a notice; before, it is found when listening begins."""
+
+    async def it_does() -> bool:
+        return server.hub.listening
+
+    await until(it_does)

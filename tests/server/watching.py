@@ -1,0 +1,71 @@
+"""Watching jobs through a hub, with an engine that remembers what it was asked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from penstock.engine import PostgresEngine
+from penstock.engine.call import Call
+from penstock.job import NewJob
+from penstock.server.live import Hub
+from penstock.server.states import State
+from tests.worker.until import soon, until
+
+T = TypeVar("T")
+
+
+class Counted(PostgresEngine):
+    """Remembers what it was asked."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(lambda: url)
+        self.asked: list[str] = []
+        self.held: asyncio.Event | None = None
+        """The next look at a job sees what there is, and tells of it only after this."""
+
+    async def arun(self, call: Call[T]) -> T:
+        self.asked.append(call.text)
+        result = await super().arun(call)
+        if "get_job" in call.text and self.held is not None:
+            held, self.held = self.held, None
+            await held.wait()
+        return result
+
+
+class Ear:
+    """A watcher that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[State] = asyncio.Queue()
+        self.beats = 0
+        self.left = asyncio.Event()
+
+    def tell(self, state: State) -> None:
+        self.told.put_nowait(state)
+
+    def keep_alive(self) -> None:
+        self.beats += 1
+
+    def leave(self) -> None:
+        self.left.set()
+
+    async def hear(self) -> State:
+        return await soon(self.told.get())
+
+
+@asynccontextmanager
+async def started(engine: PostgresEngine, *, listens: bool = True) -> AsyncIterator[Hub]:
+    """A hub that has found out whether notices arrive."""
+    hub = Hub(engine)
+    ear = Ear()
+    topic = await hub.join(ear, NewJob(kind="never enqueued").id)
+    hub.part(ear, topic)
+    if listens:
+        await until(lambda: so(hub.listening))
+    yield hub
+    await hub.aclose()
+
+
+async def so(what: bool) -> bool:
+    return what
