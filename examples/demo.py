@@ -1,65 +1,71 @@
-"""`make demo`: starts a real Postgres of its own and a worker, gives it jobs, and shows what becomes of them."""
+"""`make demo`: a Postgres of its own, the API, workers, and two applications on them: résumés and a reading."""
 
 import asyncio
-import random
+import shutil
+import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from penstock import Backoff, Context, Flow, Job, JobHandle, JobState, Penstock, SyncContext, batch
+from penstock import Penstock
+from penstock.recipes import exports, readings
+from penstock.recipes.exports.demo import demo as show_exports
+from penstock.recipes.readings.demo import demo as show_reading
+from penstock.server import Server
+from penstock.server.auth import mint
+from penstock.server.development import secret_file, settings_for_development
+from penstock.server.serving import HttpServer, open_socket
+from penstock.worker.supervisor import Supervisor
 
-app = Penstock(folder=Path(__file__).parent.parent / ".penstock")
+ROOT = Path(__file__).parent.parent
+MADE = ROOT / ".penstock" / "demo"
+
+app = Penstock(folder=ROOT / ".penstock")
+exports.install(app)
+readings.install(app)
 console = Console()
-
-
-@app.job(queue="demo")
-async def write_chapter(ctx: Context, number: int) -> dict[str, int]:
-    for page in range(1, 11):
-        await asyncio.sleep(random.uniform(0.005, 0.03))
-        await ctx.progress(done=page, total=10)
-    return {"chapter": number, "words": random.randint(1500, 4000)}
-
-
-@app.job(queue="demo")
-def set_chapter(ctx: SyncContext, number: int) -> dict[str, int]:
-    """Not async: it runs in a thread."""
-    [text] = ctx.outputs()
-    time.sleep(random.uniform(0.05, 0.15))
-    return {"chapter": number, "pages": text.output["words"] // 250}
-
-
-@app.job(queue="demo")
-async def bind_book(ctx: Context, title: str) -> dict[str, str | int]:
-    chapters = [earlier.output for earlier in await ctx.outputs() if earlier.kind == "set_chapter"]
-    return {"title": title, "pages": sum(chapter["pages"] for chapter in chapters)}
-
-
-@app.job(queue="demo", max_attempts=3, backoff=Backoff.constant(0.05))
-async def send_copy(reader: str) -> str:
-    if reader == "nobody":
-        raise ValueError("there is nobody of that name")
-    return f"sent to {reader}"
 
 
 @app.job(queue="fast")
 async def count(number: int) -> None: ...
 
 
-async def show(title: str, flow: Flow) -> JobHandle[object]:
-    """Enqueues a flow and follows its progress."""
-    handle = await app.aenqueue(flow)
-    with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%")) as progress:
-        task = progress.add_task(title, total=100)
-        while True:
-            job = await handle.arefresh()
-            phase = job.progress.get("phase", "")
-            progress.update(task, completed=job.percent, description=f"{title} [dim]{phase}[/]")
-            if job.state.final:
-                return handle
-            await asyncio.sleep(0.05)
+@asynccontextmanager
+async def everything_up() -> AsyncIterator[httpx.AsyncClient]:
+    """The database, the API on a free port, and worker processes; a client signed in as a user."""
+    started = time.perf_counter()
+    console.print("[bold]Penstock[/]: starting a Postgres of its own under .penstock/, the API and two workers …")
+    await asyncio.to_thread(app.migrate)
+    http = HttpServer(Server(app, settings_for_development(app.folder)), open_socket("127.0.0.1", 0))
+    command = [sys.executable, "-m", "penstock.cli", "worker", "examples.demo:app", "--log-level", "warning"]
+    workers = Supervisor(
+        [*command, "--no-log-jobs"], app.engine, queues=dict.fromkeys(app.queue_names, 50), least=2, most=2
+    )
+    serving, working = asyncio.create_task(http.run()), asyncio.create_task(workers.keep())
+    token = mint(secret_file(app.folder).read_text(), subject="ada")
+    try:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(base_url=http.address, headers=headers, timeout=60) as client:
+            while not serving.done() and not await _answers(client):  # noqa: ASYNC110 - as any other client would
+                await asyncio.sleep(0.05)
+            console.print(f"ready after {time.perf_counter() - started:.1f} s: {http.address}/docs\n")
+            yield client
+    finally:
+        http.stop()
+        workers.stop()
+        await asyncio.wait([serving, working])
+
+
+async def _answers(client: httpx.AsyncClient) -> bool:
+    try:
+        return (await client.get("/readyz")).is_success
+    except httpx.TransportError:
+        return False
 
 
 async def show_speed(jobs: int) -> None:
@@ -76,50 +82,30 @@ async def show_speed(jobs: int) -> None:
 
 
 async def main() -> None:
-    console.print("[bold]Penstock[/]: starting a Postgres of its own under .penstock/ …")
-    started = time.perf_counter()
-    await asyncio.to_thread(app.url)
-    console.print(f"ready after {time.perf_counter() - started:.1f} s\n")
-
-    async with app:
-        worker = app.worker({"demo": 4, "fast": 50})
-        running = asyncio.create_task(worker.run())
-        try:
-            await worker.ready.wait()
-
-            book = Flow(then=bind_book.prepare(title="The Reservoir"), phases={"writing": (0, 50), "setting": (50, 90)})
-            for number in range(1, 9):
-                text = book.add(write_chapter.prepare(number=number), phase="writing")
-                book.add(set_chapter.prepare(number=number), after=[text], phase="setting")
-            await show("a book of 8 chapters, each written, then set; then bound", book)
-
-            readers = ["Ada", "Grace", "Edsger", "nobody", "Barbara"]
-            sending = batch(send_copy.prepare(reader=reader) for reader in readers)
-            copies = await show("a batch of 5, one of which cannot succeed   ", sending)
-            report = await copies.arefresh()
-            console.print(f"the batch ended as {report.state} with {report.output}\n")
-
-            await show_speed(20_000)
-            show_jobs((await app.jobs.alist(queue=["demo", "default"], limit=12)).jobs)
-        finally:
-            worker.stop()
-            await running
+    shutil.rmtree(MADE, ignore_errors=True)
+    MADE.mkdir(parents=True)
+    bars = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
+    async with app, everything_up() as client:
+        with Progress(*bars, console=console) as progress:
+            await show_exports(client, MADE / "resumes", progress)
+            await show_reading(client, MADE / "reading", progress)
+        console.print()
+        await show_speed(20_000)
+    files = sorted(path for path in MADE.rglob("*") if path.is_file())
+    megabytes = sum(path.stat().st_size for path in files) / 1e6
+    console.print(f"[bold]{len(files)} files[/], {megabytes:.1f} MB, in [bold]{MADE}[/]:")
+    for path in files[:8]:
+        console.print(f"  {path.relative_to(MADE)}  [dim]{path.stat().st_size:,} bytes[/]")
+    console.print("  …" if len(files) > 8 else "")
     console.print(
-        "\nLook around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  [bold].venv/bin/penstock queues list[/]"
+        "Look around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  "
+        "[bold].venv/bin/penstock up examples.demo:app[/]"
     )
-
-
-def show_jobs(jobs: list[Job]) -> None:
-    table = Table("job", "kind", "state", "attempts", "result", box=None, header_style="bold")
-    for job in jobs:
-        colour = "green" if job.state is JobState.SUCCEEDED else "red"
-        result = job.output if job.output is not None else job.last_error
-        table.add_row(str(job.id)[-12:], job.kind, f"[{colour}]{job.state}[/]", str(job.attempt), str(result))
-    console.print(table)
 
 
 if __name__ == "__main__":
     try:
         asyncio.run(main())
     except KeyboardInterrupt:
-        raise SystemExit("stopped; the Postgres has gone too, and what was enqueued is kept under .penstock/") from None
+        console.print("\nstopped; what was enqueued stays in the database and goes on when a worker is there")
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""Complete applications, built on what any user of Penstock can import."""

@@ -1,0 +1,75 @@
+"""PDF exports of résumés: documents, a queue that makes PDFs of them, history, downloads, batches.
+
+`penstock up penstock.recipes.exports:app`, or `install(app)` into an application of your own.
+"""
+
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from penstock import Backoff, Context, Penstock, PenstockError
+from penstock.recipes.exports.cleaning import clean_up
+
+__all__ = ["install", "make_app"]
+
+MEGABYTE = 1024 * 1024
+
+
+def install(
+    app: Penstock,
+    *,
+    per_day: int | None = 100,
+    running: int | None = 3,
+    storage: int | None = 100 * MEGABYTE,
+    max_attempts: int = 5,
+    backoff: Backoff | None = None,
+    timeout: float = 60.0,
+) -> None:
+    """Adds tables, jobs, routes and quotas to an application. The limits are each user's: exports a day, exports
+    running when another is asked for, bytes of files."""
+    if missing := [name for name in ("fastapi", "pikepdf", "typst") if find_spec(name) is None]:
+        raise PenstockError(f"exports need {', '.join(missing)}: pip install 'penstock[recipes]'")
+    from penstock.recipes.exports.handler import export_pdf
+    from penstock.recipes.exports.routes import router
+
+    app.add_migrations("exports", files(__package__) / "migrations")
+    app.quota("exports", per_day=per_day, running=running, storage=storage)
+    app.job(
+        queue="exports",
+        users=True,
+        quota="exports",
+        unique=True,
+        max_attempts=max_attempts,
+        backoff=backoff or Backoff(60, cap=3600, jitter=0.2),
+        timeout=timeout,
+        # in a process of its own: setting pages is nothing but work for a processor, and can be ended at any moment
+        isolate=True,
+    )(export_pdf)
+
+    @app.cron("0 2 * * *", queue="exports")
+    async def cleanup_exports(ctx: Context) -> int:
+        """Removes exports that have expired, every night."""
+        async with ctx.transaction() as connection:
+            return await clean_up(app, connection)
+
+    app.add_routes(router)
+
+
+def make_app(url: str | None = None, *, artifacts: str | Path | None = None) -> Penstock:
+    """An application of its own that is nothing but exports."""
+    app = Penstock(url, artifacts=artifacts)
+    install(app)
+    return app
+
+
+@cache
+def _app() -> Penstock:
+    return make_app()
+
+
+def __getattr__(name: str) -> Penstock:
+    """`app`, made when it is asked for: the processes that set pages need no server, and start in half the time."""
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,124 @@
+"""A résumé as users write it: what may be in one, checked when it is stored and again before it is printed."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+
+def _can_be_stored(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not have NUL characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not have lone surrogates") from None
+    return text
+
+
+def _as_group(value: object) -> object:
+    return {"items": [value]} if isinstance(value, str) else value
+
+
+Text = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_can_be_stored)]
+Line = Annotated[str, StringConstraints(max_length=500, strip_whitespace=True), AfterValidator(_can_be_stored)]
+Name = Annotated[Line, StringConstraints(min_length=1)]
+MANY = 100
+
+
+class Part(BaseModel):
+    """Names are camelCase in the JSON. What is not known is refused: it would not be printed."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+
+class Link(Part):
+    label: Line = ""
+    url: Line
+
+
+class Profile(Part):
+    name: Name
+    headline: Line = ""
+    email: Line = ""
+    phone: Line = ""
+    location: Line = ""
+    website: Line = ""
+    links: list[Link] = Field(default=[], max_length=20)
+    summary: Text = ""
+
+
+class Dated(Part):
+    """Dates are printed as they are; of those like 2021-03 the month is named. One that has begun and not ended goes
+    on to the present."""
+
+    start_date: Line = ""
+    end_date: Line = ""
+    location: Line = ""
+    url: Line = ""
+    summary: Text = ""
+    highlights: list[Text] = Field(default=[], max_length=MANY)
+
+
+class Position(Dated):
+    company: Name
+    position: Line = ""
+
+
+class Study(Dated):
+    institution: Name
+    degree: Line = ""
+    field: Line = ""
+    grade: Line = ""
+
+
+class Project(Dated):
+    name: Name
+    role: Line = ""
+
+
+class SkillGroup(Part):
+    name: Line = ""
+    items: list[Name] = Field(min_length=1, max_length=MANY)
+
+
+class Award(Part):
+    name: Name
+    issuer: Line = ""
+    date: Line = ""
+    url: Line = ""
+
+
+class Language(Part):
+    name: Name
+    level: Line = ""
+
+
+class Entry(Dated):
+    title: Name
+    subtitle: Line = ""
+
+
+class Section(Part):
+    title: Name
+    entries: list[Entry] = Field(min_length=1, max_length=MANY)
+
+
+class Resume(Part):
+    """The `data` of a document."""
+
+    profile: Profile
+    experience: list[Position] = Field(default=[], max_length=MANY)
+    education: list[Study] = Field(default=[], max_length=MANY)
+    projects: list[Project] = Field(default=[], max_length=MANY)
+    skills: list[Annotated[SkillGroup, BeforeValidator(_as_group)]] = Field(
+        default=[], max_length=MANY, description="Groups of skills, or plain names."
+    )
+    certifications: list[Award] = Field(default=[], max_length=MANY)
+    awards: list[Award] = Field(default=[], max_length=MANY)
+    languages: list[Language] = Field(default=[], max_length=MANY)
+    sections: list[Section] = Field(default=[], max_length=20, description="Whatever else there is to tell.")
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}$", description="In which it is written: for hyphenation.")
+    labels: dict[Name, Name] = Field(
+        default={}, max_length=20, description="Headings in other words: {'experience': 'Doświadczenie'}."
+    )

@@ -1,0 +1,74 @@
+"""The fonts that exports are set in, the same on every machine; others are asked only for what these lack."""
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import typst
+
+BOXES = "Boxes"
+_CHOSEN = ("FiraGO", "Libertinus Serif", "New Computer Modern", "DejaVu Sans Mono")
+_FIRAGO = ("figo", "figbo", "figit", "figbi")
+
+
+@cache
+def installed() -> typst.Fonts:
+    """Those of typst itself, FiraGO of the package pymupdf-fonts (Latin, Greek, Cyrillic, Arabic, Hebrew, Devanagari,
+    Thai, Georgian), those of the system, and the boxes. Found once for a process."""
+    folder = _folder()
+    for name, content in _shipped().items():
+        _write(folder / name, content)
+    return typst.Fonts(font_paths=[str(folder)])
+
+
+def families() -> list[str]:
+    return list(_families())
+
+
+def fallbacks() -> list[str]:
+    """For characters that a template's own fonts lack: ours, then the system's (install fonts-noto-cjk for 東京), then
+    a box, which every character has."""
+    known = _families()
+    ours = [name for name in _CHOSEN if name in known]
+    others = [name for name in known if name not in (*_CHOSEN, BOXES) and "Math" not in name]
+    # those that are made to cover everything come first
+    return [*ours, *sorted(others, key=lambda name: (not name.startswith("Noto"), name)), BOXES]
+
+
+@cache
+def _families() -> tuple[str, ...]:
+    return tuple(installed().families())
+
+
+def _shipped() -> dict[str, bytes]:
+    found = {"boxes.ttf": (files(__name__) / "boxes.ttf").read_bytes()}
+    try:
+        import pymupdf_fonts  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        return found
+    return found | {f"{name}.ttf": pymupdf_fonts.myfont(name) for name in _FIRAGO}
+
+
+def _folder() -> Path:
+    """typst reads fonts from files. One folder for all processes of a user, since most of these end by being killed and
+    could not tidy up; one of its own for a process that finds somebody else's there."""
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    folder = Path(tempfile.gettempdir()) / f"penstock-fonts-{user}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    shared = os.name == "posix" and (found.st_uid != user or found.st_mode & 0o022 or not stat.S_ISDIR(found.st_mode))
+    return Path(tempfile.mkdtemp(prefix="penstock-fonts-")) if shared else folder
+
+
+def _write(path: Path, content: bytes) -> None:
+    """As a whole or not at all: others may be reading it."""
+    if path.exists() and path.stat().st_size == len(content):
+        return
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)

@@ -1,0 +1,228 @@
+"""One export: ask for it, look at it, watch it, cancel it."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+from pydantic import Field
+from starlette.responses import Response, StreamingResponse
+
+from penstock import JobState
+from penstock.recipes.exports.choices import ColorMode, Margins, Metadata, PageSize, Quality, Template
+from penstock.recipes.exports.routes.answers import IdempotencyKey, Shape, Success, refusing, success, within_quotas
+from penstock.recipes.exports.routes.documents import owners_of
+from penstock.server import (
+    Caller,
+    Identity,
+    Problem,
+    SeenJob,
+    Services,
+    Shared,
+    StreamCaller,
+    follow,
+    link_to,
+    problems,
+    start,
+    visible_job,
+)
+
+router = refusing("exports")
+
+KIND = "export_pdf"
+Status = Literal["pending", "processing", "completed", "failed", "cancelled"]
+STATUS: dict[JobState, Status] = {
+    JobState.BLOCKED: "pending",
+    JobState.SCHEDULED: "pending",
+    JobState.READY: "pending",
+    JobState.RUNNING: "processing",
+    JobState.SUCCEEDED: "completed",
+    JobState.FAILED: "failed",
+    JobState.CANCELLED: "cancelled",
+}
+
+
+class Options(Shape):
+    """How the PDF is to look."""
+
+    template_slug: Template | None = Field(default=None, description="As beside the options.")
+    page_size: PageSize = "Letter"
+    margins: Margins = Field(default=Margins(), description="In inches.")
+    quality: Quality = Field(
+        default="normal", description="`draft` is small and fast, `high` hyphenates and is PDF/A-2u where it can be."
+    )
+    color_mode: ColorMode = "color"
+    metadata: Metadata = Field(default=Metadata(), description="What the document does not say better.")
+
+    def as_params(self, document: UUID, template: Template | None) -> dict[str, Any]:
+        """A job's arguments, all of them: two requests for the same are the same."""
+        return {
+            "document_id": str(document),
+            "template": template or self.template_slug or "minimal",
+            "page_size": self.page_size,
+            "margins": msgspec.to_builtins(self.margins),
+            "quality": self.quality,
+            "color_mode": self.color_mode,
+            "metadata": msgspec.to_builtins(self.metadata),
+        }
+
+
+class ExportRequest(Shape):
+    document_id: UUID
+    template_slug: Template | None = Field(default=None, description="`minimal` unless given.")
+    options: Options = Options()
+
+
+class StartedExport(Shape):
+    job_id: UUID
+    created: bool = Field(description="False when an unfinished export of the same document and options stands for it.")
+
+
+class ExportJob(Shape):
+    id: UUID
+    status: Status
+    progress: float = Field(ge=0, le=100)
+    result_url: str | None = Field(description="Where to fetch the file, for an hour.")
+    error: str | None
+    message: str | None = Field(description="What it is at.")
+    document_id: UUID
+    history_id: UUID | None
+    file_size: int | None
+    page_count: int | None
+    attempts: int
+    max_attempts: int
+    run_after: datetime = Field(description="When it may begin, or begin again.")
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+
+
+class Message(Shape):
+    message: str = Field(examples=["Job cancelled"])
+
+
+@router.post(
+    "/export/pdf",
+    status_code=202,
+    summary="Export a document as PDF",
+    response_model=Success[StartedExport],
+    responses=problems(403, 404, 429, 507),
+)
+async def export_document(body: ExportRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
+    owners = await owners_of(shared, caller, [body.document_id])
+    params = body.options.as_params(body.document_id, body.template_slug)
+    owner = owners[body.document_id] if caller.is_service else None
+    with within_quotas():
+        job = await start(shared.app, caller, KIND, params, owner=owner, key=key)
+    answer = {"jobId": job.id, "created": job.created}
+    return success(answer, 202, {"Location": f"/api/v1/export/job/{job.id}"})
+
+
+@router.get("/export/job/{id}", summary="How an export is doing", response_model=Success[ExportJob],
+            responses=problems(404))  # fmt: skip
+async def get_export(id: UUID, caller: Caller, shared: Shared) -> Response:
+    return success(await _shape(shared, await visible_export(shared, caller, id)))
+
+
+@router.delete(
+    "/export/job/{id}",
+    summary="Cancel an export",
+    description="Whether it waits or is under way.",
+    response_model=Success[Message],
+    responses=problems(404, 409),
+)
+async def cancel_export(id: UUID, caller: Caller, shared: Shared) -> Response:
+    job = await visible_export(shared, caller, id)
+    if not await shared.app.jobs.acancel(id, reason="cancelled by its owner"):
+        job = await visible_export(shared, caller, id)
+        if job.state is not JobState.CANCELLED:
+            raise Problem(409, "Job has ended already")
+    return success({"message": "Job cancelled"})
+
+
+@router.get(
+    "/export/job/{id}/stream",
+    summary="Watch an export",
+    description=(
+        "Server-sent events: `progress` with jobId, status and progress, then `completed`, `failed` or `cancelled` "
+        "with jobId, resultUrl and error, and the end. `timeout` when it has been open for long enough. Browsers may "
+        "send their token as `access_token` in the address."
+    ),
+    response_class=StreamingResponse,
+    responses=problems(404) | {200: {"description": "The stream.", "content": {"text/event-stream": {}}}},
+)
+async def stream_export(id: UUID, caller: StreamCaller, shared: Shared) -> StreamingResponse:
+    await visible_export(shared, caller, id)
+    return StreamingResponse(
+        _events(shared, follow(shared, caller, id)),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _events(services: Services, changes: AsyncIterator[SeenJob | None]) -> AsyncIterator[bytes]:
+    yield b"retry: 2000\n\n"
+    try:
+        async for job in changes:
+            if job is None:
+                yield b": keep-alive\n\n"
+                continue
+            yield _event("progress", {"jobId": job.id, "status": status_of(job), "progress": percent_of(job)})
+            if job.state.final:
+                told = {"jobId": job.id, "resultUrl": await _result_url(services, job), "error": job.error}
+                yield _event(status_of(job), told)
+    except TimeoutError:
+        yield _event("timeout", {"message": "Stream timeout"})
+
+
+def _event(name: str, told: dict[str, Any]) -> bytes:
+    return f"event: {name}\ndata: ".encode() + msgspec.json.encode(told) + b"\n\n"
+
+
+async def visible_export(services: Services, caller: Identity, id: UUID) -> SeenJob:
+    """The job, if it is an export of the caller's."""
+    job = await visible_job(services, caller, id)
+    if job.kind != KIND:
+        raise Problem(404, "Job not found")
+    return job
+
+
+def status_of(job: SeenJob) -> Status:
+    return STATUS[job.state]
+
+
+def percent_of(job: SeenJob) -> float:
+    return 100 if job.state is JobState.SUCCEEDED else float(job.progress.get("percent", 0))
+
+
+async def _result_url(services: Services, job: SeenJob) -> str | None:
+    """A fresh link, as long as the file is there."""
+    if job.state is not JobState.SUCCEEDED:
+        return None
+    for artifact in job.artifacts or ():
+        if not artifact.expired:
+            return (await link_to(services, artifact))[0]
+    return None
+
+
+async def _shape(services: Services, job: SeenJob) -> dict[str, Any]:
+    made = job.output if isinstance(job.output, dict) else {}
+    return {
+        "id": job.id,
+        "status": status_of(job),
+        "progress": percent_of(job),
+        "resultUrl": await _result_url(services, job),
+        "error": job.error,
+        "message": job.progress.get("message"),
+        "documentId": job.args["document_id"],
+        "historyId": made.get("historyId"),
+        "fileSize": made.get("fileSize"),
+        "pageCount": made.get("pageCount"),
+        "attempts": job.attempt,
+        "maxAttempts": job.max_attempts,
+        "runAfter": job.run_at,
+        "createdAt": job.created_at,
+        "startedAt": job.started_at,
+        "completedAt": job.finished_at,
+    }

@@ -1,0 +1,103 @@
+"""Readings: sixteen chapters about one person or two, written, printed and read aloud, as one flow.
+
+penstock up penstock.recipes.readings:app
+"""
+
+import os
+from collections.abc import Mapping
+
+from penstock import Backoff, Penstock
+from penstock.recipes.readings.chapters import CHAPTERS, Chapter
+from penstock.recipes.readings.chart import Calculation
+from penstock.recipes.readings.flow import BACKOFF, KIND, QUEUES, Stage, add_flow
+from penstock.recipes.readings.params import Person
+from penstock.recipes.readings.text import GaveUp, Section, TextProvider, Written
+from penstock.recipes.readings.voice import Speech, VoiceProvider
+
+__all__ = [
+    "CHAPTERS",
+    "KIND",
+    "Calculation",
+    "Chapter",
+    "GaveUp",
+    "Person",
+    "Section",
+    "Speech",
+    "TextProvider",
+    "VoiceProvider",
+    "Written",
+    "app",
+    "install",
+    "make_app",
+]
+
+
+def install(
+    app: Penstock,
+    *,
+    text: TextProvider | None = None,
+    voice: VoiceProvider | None = None,
+    chapters: int = len(CHAPTERS),
+    queues: Mapping[Stage, str] = QUEUES,
+    backoff: Backoff = BACKOFF,
+    max_attempts: int = 3,
+    per_day: int | None = None,
+    unfinished: int | None = None,
+) -> None:
+    """Adds readings to an application. Without providers, those that the environment names, else the offline ones.
+
+    `queues` says where each stage's jobs wait, so that workers may be sized for each; `per_day` and `unfinished` limit
+    what a user may start.
+    """
+    quota = None
+    if per_day is not None or unfinished is not None:
+        app.quota(quota := "readings", per_day=per_day, unfinished=unfinished)
+    add_flow(
+        app,
+        text or _text_provider(),
+        voice or _voice_provider(),
+        chapters=chapters,
+        queues=queues,
+        backoff=backoff,
+        max_attempts=max_attempts,
+        quota=quota,
+    )
+
+
+def make_app(
+    url: str | None = None,
+    *,
+    artifacts: str | None = None,
+    text: TextProvider | None = None,
+    voice: VoiceProvider | None = None,
+    chapters: int = len(CHAPTERS),
+    queues: Mapping[Stage, str] = QUEUES,
+    backoff: Backoff = BACKOFF,
+) -> Penstock:
+    """An application of nothing but readings."""
+    app = Penstock(url, artifacts=artifacts)
+    install(app, text=text, voice=voice, chapters=chapters, queues=queues, backoff=backoff)
+    return app
+
+
+def _text_provider() -> TextProvider:
+    if model := os.environ.get("READINGS_TEXT_MODEL"):
+        from penstock.recipes.readings.text.claude import ClaudeWriter
+
+        return ClaudeWriter(model)
+    from penstock.recipes.readings.text.compose import OfflineWriter
+
+    return OfflineWriter()
+
+
+def _voice_provider() -> VoiceProvider:
+    if address := os.environ.get("READINGS_VOICE_URL"):
+        from penstock.recipes.readings.voice.http import HttpVoice
+
+        return HttpVoice(address, key=os.environ.get("READINGS_VOICE_KEY"))
+    from penstock.recipes.readings.voice.espeak import EspeakVoice
+
+    return EspeakVoice()
+
+
+app = make_app()

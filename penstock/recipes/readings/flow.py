@@ -1,0 +1,219 @@
+"""The reading as one flow: a calculation, sixteen documents as text, PDF and audio, and the book that joins them."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from penstock import Backoff, Context, Earlier, Fail, Flow, JobState, Penstock
+from penstock.recipes.readings.chapters import CHAPTERS, Chapter
+from penstock.recipes.readings.chart import Calculation, calculate
+from penstock.recipes.readings.params import SYSTEMS, Person, Systems
+from penstock.recipes.readings.printing import print_book, print_chapter
+from penstock.recipes.readings.text import GaveUp, TextProvider, Written
+from penstock.recipes.readings.voice import VoiceProvider, encoding
+
+T = TypeVar("T")
+
+KIND = "nuclear_v2"
+Stage = Literal["calculation", "text", "pdf", "audio", "book"]
+QUEUES: Mapping[Stage, str] = {
+    "calculation": "readings",
+    "text": "readings_text",
+    "pdf": "readings_pdf",
+    "audio": "readings_audio",
+    "book": "readings",
+}
+PHASES = {"calculating": (0.0, 10.0), "text": (10.0, 50.0), "pdf": (50.0, 70.0), "audio": (70.0, 95.0)}
+BACKOFF = Backoff.linear(5)
+"""5 s after the first attempt, 10 s after the second; the third is the last."""
+
+
+class Printed(msgspec.Struct, frozen=True):
+    """What came of a chapter as a PDF."""
+
+    path: str
+    pages: int
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """What came of a chapter as sound."""
+
+    path: str
+    seconds: float
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """What came of the whole."""
+
+    chapters: int
+    words: int
+    pages: int
+    seconds: float
+    pdf: str
+    json: str
+
+
+def add_flow(
+    app: Penstock,
+    text: TextProvider,
+    voice: VoiceProvider,
+    *,
+    chapters: int = len(CHAPTERS),
+    queues: Mapping[Stage, str] = QUEUES,
+    backoff: Backoff = BACKOFF,
+    max_attempts: int = 3,
+    quota: str | None = None,
+) -> None:
+    """Adds the flow and its handlers to an application."""
+
+    @app.job(kind="calculation", queue=queues["calculation"], max_attempts=max_attempts, backoff=backoff, timeout=60)
+    async def calculation(
+        ctx: Context, person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS
+    ) -> Calculation:
+        """The birth charts."""
+        await ctx.progress(50, "Calculating the birth charts…")
+        return await asyncio.to_thread(calculate, person1, person2, systems)
+
+    @app.job(kind="text_generation", queue=queues["text"], max_attempts=max_attempts, backoff=backoff, timeout=600)
+    async def text_generation(ctx: Context, chapter: int) -> Written | Fail:
+        """The text of a chapter; it stays in the output for those who wait for it."""
+        about = CHAPTERS[chapter - 1]
+        await ctx.progress(message=f"Generating chapter: {about.title}…")
+        [earlier] = await ctx.outputs()
+        try:
+            # nothing comes after it: completing the job is what remembers it, so it is paid for once
+            return await text.write(about, msgspec.convert(earlier.output, Calculation))
+        except GaveUp as error:
+            return Fail(f"{about.title}: {error}")
+
+    @app.job(kind="pdf_generation", queue=queues["pdf"], max_attempts=max_attempts, backoff=backoff, timeout=120)
+    async def pdf_generation(ctx: Context, chapter: int) -> Printed:
+        """A chapter as PDF/A, and what it is as JSON."""
+        about = CHAPTERS[chapter - 1]
+        await ctx.progress(message=f"Typesetting chapter: {about.title}…")
+        charts, written = _read(await ctx.outputs())
+        pdf = await asyncio.to_thread(print_chapter, about, written[chapter], charts, ctx.job.created_at.date())
+        pages = await asyncio.to_thread(_count_pages, pdf)
+        told = _metadata(about, written[chapter]) | {"pages": pages}
+        printed = await _put(ctx, f"pdf/chapter{chapter}.pdf", pdf, metadata=told | {"conformance": "PDF/A-2b"})
+        whole = {**told, "sections": written[chapter].sections}
+        await _put(ctx, f"json/chapter{chapter}_metadata.json", msgspec.json.format(msgspec.json.encode(whole)))
+        return Printed(printed, pages)
+
+    @app.job(kind="audio_generation", queue=queues["audio"], max_attempts=max_attempts, backoff=backoff, timeout=1800)
+    async def audio_generation(ctx: Context, chapter: int) -> Spoken:
+        """A chapter read aloud."""
+        about = CHAPTERS[chapter - 1]
+        await ctx.progress(message=f"Recording chapter: {about.title}…")
+        _, written = _read(await ctx.outputs())
+        speech = await voice.speak(_spoken_text(about, written[chapter]))
+        recording = await asyncio.to_thread(encoding.encode, speech)
+        seconds = round(speech.seconds, 2)
+        path = await _put(
+            ctx,
+            f"audio/chapter{chapter}.{recording.ending}",
+            recording.data,
+            type=recording.type,
+            content_type=recording.content_type,
+            duration=seconds,
+            metadata={"chapter": chapter, "title": written[chapter].title, "bitRate": encoding.BIT_RATE},
+        )
+        return Spoken(path, seconds)
+
+    @app.job(kind=KIND, queue=queues["book"], max_attempts=max_attempts, backoff=backoff, timeout=600)
+    async def bind(ctx: Context, person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS) -> Bound:
+        """The last step: the chapters as one book and one document."""
+        await ctx.progress(95, "Binding the book…", phase="finalizing")
+        outputs = await ctx.outputs()
+        charts, written = _read(outputs)
+        book = [(CHAPTERS[number - 1], written[number]) for number in sorted(written)]
+        pdf = await asyncio.to_thread(print_book, book, charts, ctx.job.created_at.date())
+        await ctx.progress(97, "Storing the book…", phase="finalizing")
+        path = await _put(ctx, "pdf/full_nuclear.pdf", pdf, metadata={"conformance": "PDF/A-2b"})
+        printed = _by_chapter(outputs, "pdf_generation", Printed)
+        spoken = _by_chapter(outputs, "audio_generation", Spoken)
+        told = [
+            {
+                **_metadata(about, text),
+                "sections": text.sections,
+                "pages": printed[about.number].pages,
+                "pdf": printed[about.number].path,
+                "audio": spoken[about.number].path,
+                "duration": spoken[about.number].seconds,
+            }
+            for about, text in book
+        ]
+        params = {"person1": person1, "person2": person2, "systems": systems}
+        whole = {"id": ctx.id, "type": KIND, "params": params, "calculation": charts, "chapters": told}
+        document = await _put(ctx, "json/full_nuclear.json", msgspec.json.format(msgspec.json.encode(whole)))
+        await ctx.progress(99, "The reading is ready", phase="finalizing")
+        return Bound(
+            len(book),
+            sum(text.words for _, text in book),
+            await asyncio.to_thread(_count_pages, pdf),
+            round(sum(each.seconds for each in spoken.values()), 2),
+            path,
+            document,
+        )
+
+    @app.flow(kind=KIND, users=True, quota=quota)
+    def nuclear_v2(person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS) -> Flow:
+        """A reading for one person or two, in sixteen chapters: each as a PDF and as an MP3, and a book of them all."""
+        flow = Flow(then=bind.prepare(person1, person2, systems), phases=PHASES)
+        charts = flow.add(calculation.prepare(person1, person2, systems), phase="calculating", name="calculation")
+        for about in CHAPTERS[:chapters]:
+            number, part = about.number, f"chapter{about.number}"
+            text = flow.add(text_generation.prepare(number), phase="text", after=[charts], part=part)
+            flow.add(pdf_generation.prepare(number), phase="pdf", after=[charts, text], part=part)
+            flow.add(audio_generation.prepare(number), phase="audio", after=[charts, text], part=part)
+        return flow
+
+
+def _read(outputs: list[Earlier]) -> tuple[Calculation, dict[int, Written]]:
+    [charts] = [each.output for each in outputs if each.kind == "calculation"]
+    return msgspec.convert(charts, Calculation), _by_chapter(outputs, "text_generation", Written)
+
+
+def _by_chapter(outputs: list[Earlier], kind: str, type: type[T]) -> dict[int, T]:
+    return {
+        each.args["chapter"]: msgspec.convert(each.output, type)
+        for each in outputs
+        if each.kind == kind and each.state is JobState.SUCCEEDED
+    }
+
+
+def _metadata(about: Chapter, written: Written) -> dict[str, Any]:
+    return {
+        "chapter": about.number,
+        "title": written.title,
+        "theme": about.theme,
+        "bodies": list(about.bodies),
+        "words": written.words,
+        "writer": written.writer,
+    }
+
+
+def _spoken_text(about: Chapter, written: Written) -> list[str]:
+    paragraphs = [f"Chapter {about.number}. {written.title}."]
+    for section in written.sections:
+        paragraphs += [f"{section.heading}."] if section.heading else []
+        paragraphs += section.paragraphs
+    return paragraphs
+
+
+async def _put(ctx: Context, name: str, data: bytes, **choices: Any) -> str:
+    """Stores a file below the flow's folder, wherever in the flow it was made: the same path on every attempt."""
+    whole: UUID = ctx.job.parent or ctx.id
+    return (await ctx.artifacts.put(name, data, path=f"{whole}/{name}", **choices)).path
+
+
+def _count_pages(pdf: bytes) -> int:
+    import io
+
+    import pikepdf
+
+    with pikepdf.open(io.BytesIO(pdf)) as opened:
+        return len(opened.pages)

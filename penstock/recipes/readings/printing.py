@@ -1,0 +1,147 @@
+"""PDF/A-2b by typst: a chapter, or the whole book. Anybody's text goes in as data, never as markup."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import date
+from importlib.resources import as_file, files
+from typing import Any
+
+import msgspec
+
+from penstock.recipes.readings.chapters import Chapter
+from penstock.recipes.readings.chart import Calculation, Chart
+from penstock.recipes.readings.text import Written
+from penstock.recipes.readings.wheel import chart_wheel, pair_wheel
+
+_UNKNOWN = re.compile(r'the text `"(.*)"` could not be displayed with font')
+_INVISIBLE = ("Cf", "Mn", "Me")
+_missing: set[str] = set()
+"""Characters that no font here has. PDF/A forbids what cannot be shown, so they become a box."""
+
+
+def print_chapter(chapter: Chapter, written: Written, calculation: Calculation, made: date) -> bytes:
+    names = _names(calculation)
+    return _compile(
+        {
+            "kind": "chapter",
+            "title": f"{written.title} · {names}",
+            "author": names,
+            "names": names,
+            "made": [made.year, made.month, made.day],
+            "chapters": [_chapter(chapter, written, calculation)],
+        }
+    )
+
+
+def print_book(chapters: Sequence[tuple[Chapter, Written]], calculation: Calculation, made: date) -> bytes:
+    names = _names(calculation)
+    return _compile(
+        {
+            "kind": "book",
+            "title": f"A reading for {names}",
+            "author": names,
+            "names": names,
+            "made": [made.year, made.month, made.day],
+            "cover": pair_wheel(calculation, ()),
+            "charts": [_chart(chart) for chart in calculation.charts],
+            "chapters": [_chapter(chapter, written, calculation) for chapter, written in chapters],
+        }
+    )
+
+
+def _names(calculation: Calculation) -> str:
+    return " & ".join(chart.name for chart in calculation.charts)
+
+
+def _chapter(chapter: Chapter, written: Written, calculation: Calculation) -> dict[str, Any]:
+    return {
+        "number": chapter.number,
+        "title": written.title,
+        "theme": f"on {chapter.theme}",
+        "wheel": pair_wheel(calculation, chapter.bodies),
+        "sections": msgspec.to_builtins(written.sections),
+    }
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    columns, rows, notes = ["Body"], dict[str, list[str]](), []
+    if chart.western:
+        columns += ["Tropical", "House"]
+        for each in (chart.western.ascendant, chart.western.midheaven, *chart.western.placements):
+            back = " ℞" if each.retrograde and each.body != "North Node" else ""
+            rows[each.body] = [_degree(each.degree, each.sign) + back, str(each.house)]
+    if chart.vedic:
+        columns += ["Sidereal", "Nakshatra"]
+        for star in (chart.vedic.ascendant, *chart.vedic.placements):
+            row = rows.setdefault(star.body, [""] * (len(columns) - 3))
+            row += [_degree(star.degree, star.sign), f"{star.nakshatra} {star.pada}"]
+        notes.append(f"Lahiri's ayanamsa {chart.vedic.ayanamsa:.2f}°.")
+    if chart.human_design:
+        columns += ["Gates"]
+        design = {each.body: each for each in chart.human_design.design}
+        for known in chart.human_design.personality:
+            if len(columns) > 2 and known.body not in rows:
+                continue
+            hidden = design[known.body]
+            row = rows.setdefault(known.body, [])
+            row += [""] * (len(columns) - 2 - len(row)) + [f"{known.gate}.{known.line} · {hidden.gate}.{hidden.line}"]
+        notes.append(
+            f"{chart.human_design.type}, profile {chart.human_design.profile}; gates at birth · in the design."
+        )
+    filled = [[body, *row, *[""] * (len(columns) - 1 - len(row))] for body, row in rows.items()]
+    return {
+        "name": chart.name,
+        "born": f"{chart.born.day} {chart.born:%B %Y, %H:%M} UTC, {_place(chart)}",
+        "wheel": chart_wheel(chart),
+        "columns": columns,
+        "rows": filled,
+        "notes": " ".join(notes),
+    }
+
+
+def _degree(degree: float, sign: str) -> str:
+    return f"{int(degree)}°{int(degree % 1 * 60):02}′ {sign[:3]}"
+
+
+def _place(chart: Chart) -> str:
+    north, east = "N" if chart.latitude >= 0 else "S", "E" if chart.longitude >= 0 else "W"
+    return f"{abs(chart.latitude):.2f}° {north}, {abs(chart.longitude):.2f}° {east}"
+
+
+def _compile(data: Mapping[str, Any]) -> bytes:
+    try:
+        import typst
+    except ImportError as error:
+        raise RuntimeError("PDFs need typst: pip install 'penstock[recipes]'") from error
+    with as_file(files(__package__) / "templates") as folder:
+        plain = False
+        while True:
+            text = msgspec.json.encode(data).decode()
+            for character in _missing:
+                text = text.replace(character, "□")
+            if plain:
+                text = "".join(each for each in text if unicodedata.category(each) not in _INVISIBLE)
+            try:
+                pdf: bytes = typst.compile(
+                    str(folder / "reading.typ"),
+                    root=str(folder),
+                    format="pdf",
+                    pdf_standards="a-2b",
+                    sys_inputs={"data": text},
+                )
+            except typst.TypstError as error:
+                unknown = _UNKNOWN.search(str(error))
+                new = set(_shown(unknown[1])) - _missing - {"□"} if unknown else set()
+                if not new and (plain or not unknown):
+                    raise
+                # a box cannot be joined or accented
+                plain = plain or not new
+                _missing.update(new)
+            else:
+                return pdf
+
+
+def _shown(quoted: str) -> str:
+    """The characters that typst names, which it writes as Rust does: \\u{200d} and the like."""
+    return re.sub(r"\\u\{([0-9a-f]+)\}", lambda found: chr(int(found[1], 16)), quoted)

@@ -1,0 +1,125 @@
+"""Several documents at once, and their ZIP."""
+
+import asyncio
+import io
+import zipfile
+from datetime import timedelta
+from uuid import uuid4
+
+from tests.conftest import Connect
+from tests.recipes.exports.asking import Exports
+from tests.recipes.exports.pages import opened
+
+
+async def test_a_batch_becomes_a_zip(exports: Exports) -> None:
+    ada = exports.user()
+    titles = ["Résumé: 2026", "Łódź", "Łódź"]
+    documents = [await ada.document(title) for title in titles]
+    batch = await ada.batch(*documents, pageSize="A4")
+    assert [each["documentId"] for each in batch["jobs"]] == documents
+    async with exports.worker():
+        for each in batch["jobs"]:
+            await ada.completed(each["jobId"])
+    answer = await ada.get(f"/export/batch/{batch['batchId']}/download")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/zip")
+    assert answer.headers["content-disposition"] == f'attachment; filename="resumes-{batch["batchId"]}.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["Résumé_ 2026.pdf", "Łódź.pdf", "Łódź (2).pdf"]
+        for name in archive.namelist():
+            with opened(archive.read(name)) as pages:
+                assert len(pages) == 1
+    told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
+    assert (told["status"], told["progress"], told["completedCount"], told["totalCount"]) == ("completed", 100, 3, 3)
+    assert {job["status"] for job in told["jobs"]} == {"completed"}
+
+
+async def test_a_batch_that_is_not_complete_says_what_is(exports: Exports) -> None:
+    ada = exports.user()
+    good, bad = await ada.document("Good"), await ada.document("Bad")
+    batch = await ada.batch(good, bad)
+    await ada.delete(f"/documents/{bad}")
+    path = f"/export/batch/{batch['batchId']}/download"
+    nothing = await ada.get(path)
+    assert (nothing.status_code, nothing.json()["detail"]) == (404, "Batch not found or incomplete")
+    async with exports.worker():
+        jobs = [await ada.ended(each["jobId"]) for each in batch["jobs"]]
+    assert [(job["status"], job["error"]) for job in jobs] == [("completed", None), ("failed", "document not found")]
+    answer = await ada.get(path)
+    assert answer.status_code == 206
+    assert answer.json() == {
+        "success": True,
+        "data": {
+            "message": "Batch partially complete",
+            "completedCount": 1,
+            "totalCount": 2,
+            "completedJobs": [jobs[0]["id"]],
+        },
+    }
+    partial = await ada.get(path, params={"partial": True})
+    assert (partial.status_code, partial.headers["content-type"]) == (206, "application/zip")
+    with zipfile.ZipFile(io.BytesIO(partial.content)) as archive:
+        assert archive.namelist() == ["Good.pdf"]
+    told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
+    assert (told["status"], told["completedCount"], told["failedCount"]) == ("completed", 1, 1)
+
+
+async def test_never_more_than_three_run_at_once(exports: Exports, connect: Connect) -> None:
+    """Each waits at its end until the test lets them go: as many as may are there at the same time."""
+    ada = exports.user()
+    documents = [await ada.document(f"Number {number}") for number in range(5)]
+    holding = connect()
+    most = 0
+    async with exports.worker(slots=5), exports.worker(slots=5):
+        with holding.transaction():
+            holding.execute("lock table exports.export_history in exclusive mode")
+            batch = await ada.batch(*documents)
+            while most < 3:
+                told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
+                running = [job for job in told["jobs"] if job["status"] == "processing"]
+                most = max(most, len(running))
+            # the others would have begun by now
+            await asyncio.sleep(0.5)
+            told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
+            assert [job["status"] for job in told["jobs"]].count("processing") == 3
+            assert [job["status"] for job in told["jobs"]].count("pending") == 2
+            refused = await ada.post("/export/pdf", {"documentId": documents[0], "options": {"pageSize": "Legal"}})
+        for each in batch["jobs"]:
+            await ada.completed(each["jobId"])
+    assert refused.status_code == 429
+    assert refused.json()["detail"] == "Export queue full. Please wait for current exports to complete."
+    assert int(refused.headers["retry-after"]) >= 1
+
+
+async def test_one_users_batch_does_not_keep_another_waiting_to_its_end(exports: Exports) -> None:
+    ada, eve = exports.user("ada"), exports.user("eve")
+    batch = await ada.batch(*[await ada.document(f"Number {number}") for number in range(10)])
+    hers = await eve.export(await eve.document("Eve's"))
+    async with exports.worker(slots=1):
+        done = await eve.completed(hers)
+        ends = [(await ada.completed(each["jobId"]))["completedAt"] for each in batch["jobs"]]
+    assert sum(end < done["completedAt"] for end in ends) <= 3
+
+
+async def test_the_same_document_twice_is_printed_once(exports: Exports) -> None:
+    ada = exports.user()
+    document = await ada.document()
+    assert len((await ada.batch(document, document))["jobs"]) == 1
+
+
+async def test_a_repeated_batch_is_the_first_one(exports: Exports) -> None:
+    ada = exports.user()
+    body = {"documentIds": [await ada.document("One"), await ada.document("Two")]}
+    answers = [await ada.post("/export/batch", body, headers={"Idempotency-Key": "b1"}) for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+
+
+async def test_a_batch_whose_files_have_expired_is_gone(exports: Exports, connect: Connect) -> None:
+    ada = exports.user()
+    batch = await ada.batch(await ada.document())
+    async with exports.worker():
+        await ada.completed(batch["jobs"][0]["jobId"])
+    connect().execute("update penstock.artifacts set expires_at = now() - %s", [timedelta(seconds=1)])
+    answer = await ada.get(f"/export/batch/{batch['batchId']}/download")
+    assert (answer.status_code, answer.json()["detail"]) == (410, "Export expired and has been deleted")
+    assert (await ada.get(f"/export/batch/{uuid4()}/download")).status_code == 404

@@ -1,0 +1,70 @@
+"""How much one user may do."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from penstock import Penstock
+from penstock.recipes.exports import install
+from tests.conftest import Connect
+from tests.recipes.exports.asking import Exports, serving
+
+
+@asynccontextmanager
+async def limited(url: str, files: Path, **limits: Any) -> AsyncIterator[Exports]:
+    async with Penstock(url, artifacts=files) as app:
+        install(app, **limits)
+        async with serving(app) as exports:
+            yield exports
+
+
+async def test_so_many_exports_a_day(url: str, files: Path) -> None:
+    async with limited(url, files, per_day=3) as exports:
+        ada = exports.user("ada")
+        documents = [await ada.document(f"Number {number}") for number in range(3)]
+        await ada.batch(*documents[:2])
+        job = await ada.export(documents[2])
+        assert await ada.export(documents[2]) == job, "what is only repeated costs nothing"
+        refused = await ada.post("/export/pdf", {"documentId": documents[0]})
+        assert (refused.status_code, refused.headers["content-type"]) == (429, "application/problem+json")
+        assert 0 < int(refused.headers["retry-after"]) <= 24 * 3600
+        eve = exports.user("eve")
+        await eve.export(await eve.document())
+
+
+async def test_a_batch_that_is_too_much_is_not_begun(url: str, files: Path) -> None:
+    async with limited(url, files, per_day=1) as exports:
+        ada = exports.user("ada")
+        documents = [await ada.document(f"Number {number}") for number in range(2)]
+        assert (await ada.post("/export/batch", {"documentIds": documents})).status_code == 429
+        assert (await exports.app.jobs.alist(owner="ada")).jobs == []
+        await ada.export(documents[0])
+
+
+async def test_files_fill_a_quota_until_they_are_deleted(url: str, files: Path) -> None:
+    async with limited(url, files, storage=1000) as exports:
+        ada = exports.user("ada")
+        document = await ada.document()
+        async with exports.worker():
+            made = await ada.completed(await ada.export(document))
+        for path, body in (("/export/pdf", {"documentId": document}), ("/export/batch", {"documentIds": [document]})):
+            refused = await ada.post(path, body)
+            told = refused.json()
+            assert (refused.status_code, refused.headers["content-type"]) == (507, "application/problem+json")
+            assert told["detail"].startswith("Storage quota exceeded (0.0")
+            assert told["detail"].endswith("Delete old exports to continue.")
+            assert told["usedMB"] == round(made["fileSize"] / 1024 / 1024, 2)
+        assert (await ada.delete(f"/export/history/{made['historyId']}")).status_code == 204
+        await ada.export(document)
+
+
+async def test_an_expired_file_takes_no_room(url: str, files: Path, connect: Connect) -> None:
+    async with limited(url, files, storage=1000) as exports:
+        ada = exports.user("ada")
+        document = await ada.document()
+        async with exports.worker():
+            await ada.completed(await ada.export(document))
+        assert (await ada.post("/export/pdf", {"documentId": document})).status_code == 507
+        connect().execute("update penstock.artifacts set expires_at = now()")
+        await ada.export(document)

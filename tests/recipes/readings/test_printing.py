@@ -1,0 +1,130 @@
+"""The PDFs: opened, looked into and rendered."""
+
+import io
+from datetime import date
+from typing import Any
+
+import msgspec
+import pikepdf
+import pypdfium2
+import pytest
+
+from penstock.recipes.readings.chapters import CHAPTERS
+from penstock.recipes.readings.chart import Calculation, calculate
+from penstock.recipes.readings.params import SYSTEMS, Person, System
+from penstock.recipes.readings.printing import print_book, print_chapter
+from penstock.recipes.readings.text import Section, Written
+from penstock.recipes.readings.text.compose import compose
+from penstock.recipes.readings.wheel import spread
+from tests.recipes.readings.people import ADA, WISLAWA
+
+DAY = date(2026, 11, 15)
+ONE, OTHER = (msgspec.convert(each, Person) for each in (ADA, WISLAWA))
+
+
+def pair(systems: tuple[System, ...] = SYSTEMS) -> Calculation:
+    return calculate(ONE, OTHER, systems)
+
+
+def assert_pdf_a(pdf: bytes) -> None:
+    """What PDF/A-2b asks for and can be seen from here: declaration, output intent, embedded fonts, no scripts."""
+    with pikepdf.open(io.BytesIO(pdf)) as opened:
+        with opened.open_metadata() as metadata:
+            assert metadata["pdfaid:part"] == "2"
+            assert metadata["pdfaid:conformance"] == "B"
+        [intent] = opened.Root.OutputIntents
+        assert intent.S == "/GTS_PDFA1"
+        assert len(intent.DestOutputProfile.read_bytes()) > 100
+        assert "/Encrypt" not in opened.trailer
+        assert "/ID" in opened.trailer
+        assert "/OpenAction" not in opened.Root or opened.Root.OpenAction.get("/S") != "/JavaScript"
+        fonts = [font for page in opened.pages for font in page.resources.get("/Font", {}).values()]
+        assert fonts
+        for font in fonts:
+            assert embedded(font), font.get("/BaseFont")
+
+
+def embedded(font: Any) -> bool:
+    if font.Subtype == "/Type0":
+        return all(embedded(each) for each in font.DescendantFonts)
+    if font.Subtype == "/Type3":
+        return True
+    return any(name in font.FontDescriptor for name in ("/FontFile", "/FontFile2", "/FontFile3"))
+
+
+def ink(page: pypdfium2.PdfPage) -> float:
+    """How much of a page is not white."""
+    grey = page.render(scale=1).to_pil().convert("L").histogram()
+    return float(sum(grey[:200]) / sum(grey))
+
+
+def test_a_chapter_is_pdf_a_with_its_text() -> None:
+    chapter, calculation = CHAPTERS[1], pair()
+    pdf = print_chapter(chapter, compose(chapter, calculation), calculation, DAY)
+    assert_pdf_a(pdf)
+    pages = pypdfium2.PdfDocument(pdf)
+    text = "\n".join(page.get_textpage().get_text_bounded() for page in pages)
+    assert 2 <= len(pages) <= 5
+    assert "Hunger" in text
+    assert "Wisława" in text
+    assert "BETWEEN THEM" in text
+    assert all(0.005 < ink(page) < 0.3 for page in pages)
+    assert pages.get_metadata_dict()["Title"] == "Hunger · Ada & Wisława"
+
+
+def test_the_book_has_every_chapter_in_its_contents() -> None:
+    calculation = pair()
+    pdf = print_book([(chapter, compose(chapter, calculation)) for chapter in CHAPTERS], calculation, DAY)
+    assert_pdf_a(pdf)
+    pages = pypdfium2.PdfDocument(pdf)
+    assert 40 <= len(pages) <= 70
+    contents = pages[1].get_textpage().get_text_bounded()
+    assert all(chapter.title in contents for chapter in CHAPTERS)
+    assert [mark.get_title() for mark in pages.get_toc()][1:] == [chapter.title for chapter in CHAPTERS]
+    assert all(0.002 < ink(page) < 0.3 for page in pages)
+
+
+def test_the_same_reading_prints_the_same_bytes() -> None:
+    chapter, calculation = CHAPTERS[0], pair()
+    written = compose(chapter, calculation)
+    assert print_chapter(chapter, written, calculation, DAY) == print_chapter(chapter, written, calculation, DAY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#panic() #read("/etc/passwd") $x^2$ *bold* _it_ `raw` <label> @ref \\ ] } " \' // /* = ~ -- ...',
+        "Łódź, ŻÓŁĆ, Ærøskøbing, Ὀδυσσεύς, Пётр",
+        "東京 المدينة 🎉👩‍👩‍👧 ครับ \u200d\u0301\u202e",
+        "a" * 2000,
+        "\U0010fffd\ue000",
+    ],
+    ids=["markup", "latin", "scripts", "long", "private"],
+)
+def test_any_text_is_safe_in_a_page(text: str) -> None:
+    person = msgspec.structs.replace(ONE, name=text[:80])
+    calculation = calculate(person, None, SYSTEMS)
+    written = Written(text[:200], [Section("", [text]), Section(text[:100], [text, text])], text)
+    for pdf in (
+        print_chapter(CHAPTERS[0], written, calculation, DAY),
+        print_book([(CHAPTERS[0], written)], calculation, DAY),
+    ):
+        assert_pdf_a(pdf)
+        assert ink(pypdfium2.PdfDocument(pdf)[0]) > 0.002
+
+
+@pytest.mark.parametrize("systems", [("western",), ("vedic",), ("human_design",)])
+def test_a_wheel_is_drawn_for_any_system_and_for_one_person(systems: tuple[System, ...]) -> None:
+    calculation = calculate(ONE, None, systems)
+    pdf = print_book([(CHAPTERS[0], compose(CHAPTERS[0], calculation))], calculation, DAY)
+    pages = pypdfium2.PdfDocument(pdf)
+    assert ink(pages[0]) > 0.01
+    assert_pdf_a(pdf)
+
+
+def test_bodies_that_stand_together_are_drawn_apart() -> None:
+    shown = sorted(spread([10, 10.5, 11, 200, 359, 0.5], 10))
+    gaps = [(later - earlier) % 360 for earlier, later in zip(shown, shown[1:] + shown[:1], strict=True)]
+    assert min(gaps) >= 9.99
+    assert spread([90.0], 10) == [90.0]
+    assert spread([0, 120, 240], 10) == [0, 120, 240]
