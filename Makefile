@@ -4,7 +4,7 @@ export PYTHON
 BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
 
-.PHONY: help demo test lint types test-15 test-matrix chaos bench-engine bench-worker clean
+.PHONY: help demo test lint types test-15 test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -12,16 +12,16 @@ help:  ## show the targets
 .venv/.ready: pyproject.toml constraints.txt scripts/setup
 	@scripts/setup
 
-demo: .venv/.ready  ## start a Postgres, run a few jobs and show them
+demo: .venv/.ready  ## start everything, make résumés and a reading, and leave the files
 	@$(BIN)/python examples/demo.py
 
 test: lint types .venv/.ready  ## lint, types and tests, on the embedded Postgres and on 15
 	@scripts/setup-tests
-	$(BIN)/pytest -n 2
+	@scripts/run-tests
 	@$(MAKE) --no-print-directory test-15
 
 test-15: .venv/.ready
-	PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions 15) $(BIN)/pytest -n 2 tests/engine tests/app
+	PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions 15) scripts/run-tests tests/engine tests/sql/test_roles.py tests/sql/test_migrate.py
 
 test-matrix: .venv/.ready  ## the engine's tests on PostgreSQL 15 to 18
 	@set -e; for version in $(VERSIONS); do echo "PostgreSQL $$version"; \
@@ -44,6 +44,15 @@ bench-engine: .venv/.ready  ## the engine beside bare SQL; some minutes
 
 bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphile-worker and bare SQL; a quarter of an hour
 	$(BIN)/python -m bench.worker
+
+bench-server: .venv/.ready  ## the API beside bare FastAPI, 5,000 streams beside polling; some minutes
+	$(BIN)/python -m bench.server
+
+bench-recipes: .venv/.ready  ## exports and readings end to end, beside their budgets; two minutes
+	$(BIN)/python -m bench.recipes
+
+storm-recipes: .venv/.ready  ## 20 readings and 200 exports at once, their workers killed; some minutes
+	$(BIN)/python -m tests.recipes.storm
 
 clean:  ## remove what was built, and the test servers' data
 	rm -rf .venv .cache .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.engine import PostgresEngine
 from penstock.testing.database import embedded_server, migrated_template, throw_away
+from tests.databases import DatabasesAhead
 
 CACHE = Path(__file__).parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]
@@ -27,11 +28,19 @@ def template(server: str) -> str:
     return migrated_template(server)
 
 
+@pytest.fixture(scope="session")
+def databases(server: str, template: str) -> Iterator[DatabasesAhead]:
+    databases = DatabasesAhead(server, template)
+    yield databases
+    databases.close()
+
+
 @pytest.fixture
-def url(server: str, template: str) -> Iterator[str]:
+def url(databases: DatabasesAhead) -> Iterator[str]:
     """The address of a fresh, migrated database."""
-    with throw_away(server, template) as url:
-        yield url
+    made = databases.take()
+    yield made[0]
+    databases.give_back(made)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md"]
+GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "penstock/recipes/readings/README.md"]
 
 
 def _run(document: Path, folder: Path, **environment: str) -> None:
