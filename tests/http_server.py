@@ -31,10 +31,11 @@ class Server:
     port: int
     scheme: str
     requests: list[Request] = field(default_factory=list)
+    host: str = "127.0.0.1"
 
     @property
     def url(self) -> str:
-        return self.at("127.0.0.1")
+        return self.at(self.host)
 
     def at(self, host: str, path: str = "/") -> str:
         return f"{self.scheme}://{host}:{self.port}{path}"
@@ -42,7 +43,10 @@ class Server:
 
 @asynccontextmanager
 async def serving(
-    answer: Callable[[Request], Awaitable[Answer] | Answer], tls: ssl.SSLContext | None = None, port: int = 0
+    answer: Callable[[Request], Awaitable[Answer] | Answer],
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
+    host: str = "127.0.0.1",
 ) -> AsyncIterator[Server]:
     """Serves while the block lasts."""
     tasks: set[asyncio.Task[None]] = set()
@@ -64,8 +68,8 @@ async def serving(
             with suppress(ConnectionError, ssl.SSLError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    listening = await asyncio.start_server(converse, "127.0.0.1", port, ssl=tls)
-    server = Server(listening.sockets[0].getsockname()[1], "https" if tls else "http")
+    listening = await asyncio.start_server(converse, host, port, ssl=tls)
+    server = Server(listening.sockets[0].getsockname()[1], "https" if tls else "http", host=host)
     try:
         yield server
     finally:

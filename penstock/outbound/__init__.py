@@ -2,14 +2,17 @@
 
 from penstock.outbound.addresses import Network, networks
 from penstock.outbound.fetching import Fetched, fetch
-from penstock.outbound.guard import Guard, Refused, Resolver, TooLarge
+from penstock.outbound.guard import Guard, NoAddress, Refused, Resolver, TooLarge
+from penstock.outbound.proxy import GuardingProxy
 from penstock.outbound.transport import GuardedTransport, guarded_client
 
 __all__ = [
     "Fetched",
     "Guard",
     "GuardedTransport",
+    "GuardingProxy",
     "Network",
+    "NoAddress",
     "Refused",
     "Resolver",
     "TooLarge",

@@ -14,6 +14,7 @@ _INNER_4 = {
     "10.0.0.0/8": "a private",
     "100.64.0.0/10": "a carrier's private",
     "127.0.0.0/8": "a loopback",
+    "168.63.129.16/32": "a reserved",  # Azure's own services, on each of its machines
     "169.254.0.0/16": "a link-local",  # with every cloud's metadata service
     "172.16.0.0/12": "a private",
     "192.0.0.0/24": "a reserved",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from penstock.outbound.guard import Guard
+from penstock.outbound.guard import Guard, Refused
 from penstock.outbound.transport import MAX_BYTES, guarded_client
 
 
@@ -48,4 +48,7 @@ async def fetch(
             body = await response.aread()
     except TimeoutError:
         raise httpx.ReadTimeout("the answer did not end in time") from None
+    except UnicodeError:
+        # httpx decodes names like xn--a and lets this through
+        raise Refused("the URL's host is not a name; write it as https://example.com/path") from None
     return Fetched(response.status_code, response.headers, body, str(response.url))

@@ -1,9 +1,12 @@
 """Where a request may go. Decided for each connection, by the addresses that its host's name leads to just then."""
 
 import asyncio
+import os
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 
 from penstock.errors import PenstockError
 from penstock.outbound.addresses import Network, inner_kind, literal, networks
@@ -22,6 +25,13 @@ class Refused(PenstockError):
     def __init__(self, problem: str, *, lasting: bool = True) -> None:
         super().__init__(problem)
         self.lasting = lasting
+
+
+class NoAddress(Refused):
+    """A name leads nowhere, just now."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has no address; check the name", lasting=False)
 
 
 class TooLarge(Refused):
@@ -56,10 +66,11 @@ class Guard:
         name = host.removesuffix(".")
         try:
             found = await self._resolve(name, port)
-        except OSError:
-            raise Refused(f"{name} has no address; check the name", lasting=False) from None
+        except (OSError, UnicodeError):
+            # UnicodeError: a part of the name is longer than any name server knows
+            raise NoAddress(name) from None
         if not found:
-            raise Refused(f"{name} has no address; check the name", lasting=False)
+            raise NoAddress(name)
         for each in found:
             # one bad answer spoils them all: which of them is taken must not be a matter of luck
             self._check_address(name, each, lasting=False)
@@ -95,6 +106,14 @@ class Guard:
             raise Refused(f"{host} leads to {kind} address; if that is meant, allow its network", lasting=lasting)
 
 
+@cache
+def _lookups(_process: int) -> ThreadPoolExecutor:
+    """Threads of its own: a stranger's name server may let them all wait, and the process has other things to do in
+    threads. A fork has none of its parent's."""
+    return ThreadPoolExecutor(16, "lookup")
+
+
 async def _resolve(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    asked = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_lookups(os.getpid()), asked)
     return [str(address[0]) for *_, address in found]

@@ -67,6 +67,14 @@ async def test_strange_urls_are_refused_before_anything_is_sent(url: str) -> Non
             await client.get(url)
 
 
+@pytest.mark.parametrize("host", ["xn--a", "xn--ls8h.la", "xn--99999999999"])
+async def test_a_name_that_cannot_be_decoded_is_refused_wherever_it_turns_up(host: str) -> None:
+    async with serving(lambda _: Answer(302, headers={"Location": f"http://{host}/"})) as server:
+        for url in (f"http://{host}/", server.url):
+            with pytest.raises(Refused, match="not a name"):
+                await fetch(Guard(["127.0.0.1"]), url)
+
+
 async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
     """A name that leads nowhere else: had it been looked up again, there would be no connection at all."""
     names = Names(["127.0.0.1"], ["10.0.0.1"])

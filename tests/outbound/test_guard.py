@@ -1,10 +1,13 @@
 """Where requests may go, however the place is written."""
 
+import asyncio
+import socket
+import threading
 from collections.abc import Sequence
 
 import pytest
 
-from penstock.outbound import Guard, Refused, Resolver
+from penstock.outbound import Guard, NoAddress, Refused, Resolver
 
 
 def answering(*addresses: str) -> Resolver:
@@ -69,3 +72,23 @@ async def test_schemes_and_ports_may_be_narrowed() -> None:
         await guard.addresses("http", "example.com", 443)
     with pytest.raises(Refused, match="port 22: only 443, 8443"):
         await guard.addresses("https", "example.com", 22)
+
+
+async def test_a_name_server_that_hangs_keeps_only_those_who_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page may name a hundred hosts; whatever else this process has threads for goes on."""
+    answered = threading.Event()
+
+    def hang(*_: object, **__: object) -> list[object]:
+        answered.wait(30)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    asking = [asyncio.create_task(Guard().addresses("http", f"{each}.invalid", None)) for each in range(100)]
+    try:
+        await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            assert await asyncio.to_thread(lambda: "done") == "done"
+    finally:
+        answered.set()
+        told = await asyncio.gather(*asking, return_exceptions=True)
+    assert {type(each) for each in told} == {NoAddress}
