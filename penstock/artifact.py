@@ -15,15 +15,17 @@ from penstock.errors import InvalidInput
 from penstock.job import new_job_id
 
 NOBODY = "_"
-"""The folder of jobs without an owner. No owner's folder has this name."""
+"""The folder of jobs without an owner. An organisation's own begins with it, and no owner's folder does."""
 LONGEST_SEGMENT = 200
 LONGEST_PATH = 800
 """Bytes as written in the store: file systems take 255 for a name, S3 takes 1,024 for a key with its prefix."""
 OCTETS = "application/octet-stream"
 
 _SAFE = "-_.~+=,@()"
+# a value has no semicolon: what could be divided in many ways would be tried in all of them
 _CONTENT_TYPE = re.compile(
-    r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+(;\s*[a-z0-9!#$&^_.+-]+=[^\x00-\x1f\x7f\"\\]+)*", re.IGNORECASE
+    r"(?=.{1,255}\Z)[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+(;[ \t]*[a-z0-9!#$&^_.+-]+=[ !#-:<-\[\]-~]+)*",
+    re.IGNORECASE | re.ASCII,
 )
 # what Python's own table lacks on some systems
 _BY_SUFFIX = {
@@ -95,6 +97,7 @@ class NewArtifact:
         job: UUID,
         name: str,
         *,
+        org: str | None = None,
         type: str | None = None,
         content_type: str | None = None,
         duration: float | None = None,
@@ -105,7 +108,7 @@ class NewArtifact:
     ) -> "NewArtifact":
         """Checks everything; what cannot be is refused by the name of the field."""
         if content_type is not None and not _CONTENT_TYPE.fullmatch(content_type):
-            raise InvalidInput("content_type", f"must be like application/pdf, not {content_type!r}")
+            raise InvalidInput("content_type", f"must be like application/pdf, not {content_type[:100]!r}")
         if type is not None:
             _refuse_controls("type", type)
         for field_name, number in (("duration", duration), ("expires_in", expires_in)):
@@ -116,32 +119,41 @@ class NewArtifact:
         if expires_in is not None and expires_in > 1e10:
             expires_in = None if math.isinf(expires_in) else 1e10
         return cls(
-            name=name, path=path_of(owner, job, name, path), content_type=content_type or content_type_of(name),
-            type=type, duration=duration, metadata=metadata, expires_in=expires_in, overwrite=overwrite,
+            name=name, path=path_of(owner, job, name, path, org=org),
+            content_type=content_type or content_type_of(name), type=type, duration=duration, metadata=metadata,
+            expires_in=expires_in, overwrite=overwrite,
         )  # fmt: skip
 
 
-def path_of(owner: str | None, job: UUID, name: str, path: str | None = None) -> str:
-    """Where a file goes: below its owner's folder, in one of its job's, or at `path` there.
+def path_of(owner: str | None, job: UUID, name: str, path: str | None = None, *, org: str | None = None) -> str:
+    """Where a file goes: below its owner's folder, or its organisation's if nobody else owns it, in one of its job's,
+    or at `path` there.
 
     Different owners never share a folder: names are percent-encoded, one way only, and none can climb out of it.
     """
     inside = _segments("name", name)
     below = [str(job), *inside] if path is None else _segments("path", path)
-    whole = "/".join([folder_of(owner), *below])
+    whole = "/".join([folder_of(owner, org), *below])
     if len(whole) > LONGEST_PATH:
         raise InvalidInput("name" if path is None else "path", f"is too long: {len(whole)} of {LONGEST_PATH} bytes")
     return whole
 
 
-def folder_of(owner: str | None) -> str:
+def folder_of(owner: str | None, org: str | None = None) -> str:
     if owner is None:
-        return NOBODY
-    encoded = quote(owner, safe=_SAFE)
-    if len(encoded) > LONGEST_SEGMENT:
-        raise InvalidInput("owner", f"is too long for a folder: {len(encoded)} of {LONGEST_SEGMENT} bytes")
-    # `..`, `.hidden` and `_` are names that an owner may have, and must not have as a folder
+        return NOBODY + ("" if org is None else _encoded("org", org))
+    encoded = _encoded("owner", owner)
+    # `..`, `.hidden`, `_` and `_acme` are names that an owner may have, and must not have as a folder
     return f"%{ord(encoded[0]):02X}{encoded[1:]}" if encoded[0] in "._" else encoded
+
+
+def _encoded(field_name: str, whose: str) -> str:
+    encoded = quote(whose, safe=_SAFE)
+    if not encoded:
+        raise InvalidInput(field_name, "must not be empty")
+    if len(encoded) > LONGEST_SEGMENT:
+        raise InvalidInput(field_name, f"is too long for a folder: {len(encoded)} of {LONGEST_SEGMENT} bytes")
+    return encoded
 
 
 def _segments(field_name: str, name: str) -> list[str]:

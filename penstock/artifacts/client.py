@@ -1,19 +1,23 @@
-"""`app.artifacts`: looking through files, reading, linking and removing them."""
+"""`app.artifacts`: taking files that no job makes; looking through all, reading, linking and removing them."""
 
 import os
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Unpack
 from uuid import UUID
 
 from penstock.artifact import Artifact
 from penstock.artifacts.faces import Blocking, Face, Waiting
 from penstock.artifacts.links import Links
-from penstock.artifacts.of_job import StoreKeeper
+from penstock.artifacts.of_job import PutChoices, StoreKeeper, checked
+from penstock.artifacts.sources import Source, chunks_of
 from penstock.artifacts.storage import Storage
 from penstock.artifacts.sweeping import GRACE, Progress, Swept, remove_file, sweep
+from penstock.artifacts.uploading import Upload, upload
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import ArtifactExpired, InvalidInput, PenstockError, UnknownArtifact
+from penstock.job import new_job_id
 from penstock.now import run_now
 from penstock.storage import Opened, Store
 
@@ -38,6 +42,48 @@ class Artifacts:
     def keeper(self) -> StoreKeeper:
         """What running jobs hand their files to."""
         return StoreKeeper(self._engine, self.storage)
+
+    def put(
+        self,
+        name: str,
+        data: Source,
+        *,
+        owner: str | None = None,
+        org: str | None = None,
+        job: UUID | None = None,
+        **choices: Unpack[PutChoices],
+    ) -> Artifact:
+        """Stores a file that no running job makes: what a user sent, for example. As `ctx.artifacts.put`, but it is
+        said whose it is, and to which job it belongs; without one, it is in a folder of its own."""
+        return run_now(self._put(self._blocking, True, name, data, owner, org, job, choices))
+
+    async def aput(
+        self,
+        name: str,
+        data: Source,
+        *,
+        owner: str | None = None,
+        org: str | None = None,
+        job: UUID | None = None,
+        **choices: Unpack[PutChoices],
+    ) -> Artifact:
+        return await self._put(self._waiting, False, name, data, owner, org, job, choices)
+
+    async def _put(
+        self,
+        face: Face,
+        blocks: bool,
+        name: str,
+        data: Source,
+        owner: str | None,
+        org: str | None,
+        job: UUID | None,
+        choices: PutChoices,
+    ) -> Artifact:
+        by = Upload(job or new_job_id(), owner, org)
+        new = checked(self.storage, by.job, owner, org, name, choices)
+        store = self.storage.blocking_store if blocks else self.storage.store
+        return await upload(face, store, by, new, chunks_of(data, blocks=blocks))
 
     def get(self, id: UUID) -> Artifact | None:
         return run_now(_get(self._blocking, id))

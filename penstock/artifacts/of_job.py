@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from typing import Any, Protocol, TypedDict, Unpack
+from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
 from penstock.artifacts.faces import Blocking, Face, Waiting
 from penstock.artifacts.sources import Source, chunks_of
 from penstock.artifacts.storage import Storage
-from penstock.artifacts.writing import write
+from penstock.artifacts.writing import RunningJob, write
 from penstock.engine import PostgresEngine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
@@ -51,6 +52,19 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | Non
     return checked
 
 
+def checked(
+    storage: Storage, job: UUID, owner: str | None, org: str | None, name: str, choices: PutChoices
+) -> NewArtifact:
+    """A file as it is to be stored there; what cannot be is refused by the name of its field."""
+    kept = choices.get("expires_in")
+    said: PutChoices = {
+        **choices,
+        "expires_in": storage.kept if kept is None else kept,
+        "metadata": checked_metadata(choices.get("metadata")),
+    }
+    return NewArtifact.of(owner, job, name, org=org, **said)
+
+
 class StoreKeeper:
     """Keeps files in the application's own store."""
 
@@ -66,13 +80,10 @@ class StoreKeeper:
     async def put(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact:
-        if choices.get("expires_in") is None:
-            choices["expires_in"] = self.storage.kept
-        choices["metadata"] = checked_metadata(choices.get("metadata"))
-        new = NewArtifact.of(job.owner, job.id, name, **choices)
+        new = checked(self.storage, job.id, job.owner, job.org, name, choices)
         chunks = chunks_of(data, blocks=self._blocks)
         store = self.storage.blocking_store if self._blocks else self.storage.store
-        return await write(self._face, store, job, lease, new, chunks)
+        return await write(self._face, store, RunningJob(job, lease), new, chunks)
 
 
 class ArtifactsOfJob:

@@ -37,7 +37,7 @@ class RemoteKeeper:
     async def put(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact:
-        NewArtifact.of(job.owner, job.id, name, **choices)  # the server checks it, too: after it was sent
+        NewArtifact.of(job.owner, job.id, name, org=job.org, **choices)  # the server checks it, too: after it was sent
         url = f"{self._engine.url}/api/work/jobs/{job.id}/artifacts/{quote(name)}?{_query(job, lease, choices)}"
         # what can be read from the start may be sent again; an iterator is used up
         repeatable = choices.get("overwrite", True) and isinstance(data, bytes | bytearray | memoryview | Path)

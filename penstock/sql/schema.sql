@@ -14,6 +14,11 @@ CREATE TYPE penstock.job_state AS ENUM (
     'cancelled'
 );
 
+-- Name: abandon_upload(bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) RETURNS uuid
+    LANGUAGE sql
+    SET enable_seqscan TO 'off';
+
 -- Name: add_edges(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
     LANGUAGE plpgsql;
@@ -35,6 +40,11 @@ CREATE FUNCTION penstock.adopt_orphan(p_path text) RETURNS uuid
 -- Name: advance_turn(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
     LANGUAGE plpgsql;
+
+-- Name: announce_artifact(bigint, uuid, integer, text, text, text, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
 
 -- Name: artifacts_due(interval); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.artifacts_due(p_grace interval) RETURNS integer
@@ -225,6 +235,11 @@ CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer
     SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan';
+
+-- Name: confirm_artifact(bigint, uuid, integer, uuid, bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) RETURNS SETOF penstock.artifacts
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off';
 
 -- Name: count_downloads(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.count_downloads(p_ids uuid[]) RETURNS void
@@ -573,9 +588,19 @@ CREATE FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) RETU
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off';
 
+-- Name: is_being_written(penstock.artifacts); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.is_being_written(p_artifact penstock.artifacts) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
+
 -- Name: is_callers(text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_callers(p_owner text, p_org text) RETURNS boolean
     LANGUAGE sql STABLE;
+
+-- Name: is_uploading(bigint, uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
 
 -- Name: is_writing(bigint, uuid, integer, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid) RETURNS boolean
@@ -1488,6 +1513,10 @@ ALTER TABLE penstock.waiting ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA penstock TO service_role;
 GRANT USAGE ON SCHEMA penstock TO authenticated;
 
+-- Name: FUNCTION abandon_upload(p_upload bigint, p_path text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) TO service_role;
+
 -- Name: FUNCTION add_edges(p_job uuid, p_after jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) TO service_role;
@@ -1507,6 +1536,10 @@ GRANT ALL ON FUNCTION penstock.adopt_orphan(p_path text) TO service_role;
 -- Name: FUNCTION advance_turn(p_queue text, p_turn bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) TO service_role;
+
+-- Name: FUNCTION announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) TO service_role;
 
 -- Name: FUNCTION artifacts_due(p_grace interval); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.artifacts_due(p_grace interval) FROM PUBLIC;
@@ -1663,6 +1696,10 @@ GRANT ALL ON FUNCTION penstock.close_lease(p_lease bigint) TO service_role;
 -- Name: FUNCTION complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb) TO service_role;
+
+-- Name: FUNCTION confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) TO service_role;
 
 -- Name: FUNCTION count_downloads(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.count_downloads(p_ids uuid[]) FROM PUBLIC;
@@ -1858,10 +1895,18 @@ GRANT ALL ON FUNCTION penstock.hold_removed(p_id uuid) TO service_role;
 REVOKE ALL ON FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) TO service_role;
 
+-- Name: FUNCTION is_being_written(p_artifact penstock.artifacts); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.is_being_written(p_artifact penstock.artifacts) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.is_being_written(p_artifact penstock.artifacts) TO service_role;
+
 -- Name: FUNCTION is_callers(p_owner text, p_org text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) TO service_role;
 GRANT ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) TO authenticated;
+
+-- Name: FUNCTION is_uploading(p_upload bigint, p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) TO service_role;
 
 -- Name: FUNCTION is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid) FROM PUBLIC;

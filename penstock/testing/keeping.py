@@ -27,7 +27,7 @@ class MemoryKeeper:
     ) -> Artifact:
         del lease
         choices["metadata"] = checked_metadata(choices.get("metadata"))
-        new = NewArtifact.of(job.owner, job.id, name, **choices)
+        new = NewArtifact.of(job.owner, job.id, name, org=job.org, **choices)
         if name in self._files and not new.overwrite:
             raise ArtifactExists(f"there is an artifact {new.path} already")
         chunks = chunks_of(data, blocks=self._blocks)

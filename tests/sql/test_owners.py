@@ -101,6 +101,19 @@ def test_an_owner_is_told_that_it_failed_but_no_exception(connection: Connection
     assert not [row for row, _ in shown if "password" in row or "/srv" in row]
 
 
+def test_an_owner_is_not_told_which_machine_was_lost(connection: Connection) -> None:
+    lease = connection.execute("select penstock.open_lease('db1.internal:77')").fetchone()
+    job = connection.execute(
+        "select penstock.enqueue(kind => 'k', owner => 'bob', queue => 'lost', max_attempts => 1)"
+    ).fetchone()
+    connection.execute("select penstock.claim(%s, 'lost', 1)", lease)
+    connection.execute("update penstock.leases set expires_at = now() - interval '1 s' where id = %s", lease)
+    connection.execute("select penstock.reclaim()")
+    with acting(connection, claims=claims_of("bob")):
+        [shown] = connection.execute("select error from penstock.my_jobs where id = %s", job).fetchall()
+    assert shown == ("its worker was lost",)
+
+
 _WRITES = [
     "insert into {t} default values",
     "insert into {t} ({c}) values (null)",

@@ -1,6 +1,7 @@
 """Where a file goes: whatever an owner or a file is called, nobody gets out of their folder or into another's."""
 
 import posixpath
+import time
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -50,6 +51,16 @@ def test_two_owners_have_two_folders(one: str | None, other: str | None) -> None
     assert not folder_of(one).startswith(".")
 
 
+@given(owners, nasty)
+@example("_acme", "acme")
+@example("acme", "acme")
+def test_an_organisation_has_a_folder_that_no_owner_has(owner: str | None, org: str) -> None:
+    assert folder_of(None, org) not in (folder_of(owner), folder_of(owner, org) if owner is not None else NOBODY)
+    assert (folder_of(None, org) == folder_of(None, "acme")) is (org == "acme")
+    assert "/" not in folder_of(None, org)
+    assert not folder_of(None, org).startswith(".")
+
+
 @given(names, names)
 def test_two_names_have_two_paths(one: str, other: str) -> None:
     paths = [accepted("ann", one), accepted("ann", other)]
@@ -61,6 +72,8 @@ def test_plain_names_stay_as_they_are() -> None:
     assert path_of("ann", JOB, "audio/chapter1.mp3") == f"ann/{JOB}/audio/chapter1.mp3"
     assert path_of(None, JOB, "a.pdf") == f"{NOBODY}/{JOB}/a.pdf"
     assert path_of("ann", JOB, "a.pdf", "d1_1700000000.pdf") == "ann/d1_1700000000.pdf"
+    assert path_of(None, JOB, "a.flac", "c1/a.flac", org="acme") == "_acme/c1/a.flac"
+    assert path_of("ann", JOB, "a.flac", org="acme") == f"ann/{JOB}/a.flac"
     assert path_of("auth0|ann@x.org", JOB, "é 1.pdf") == f"auth0%7Cann@x.org/{JOB}/%C3%A9%201.pdf"
     assert unquote(path_of("ann", JOB, "é 1.pdf")) == f"ann/{JOB}/é 1.pdf"
 
@@ -83,12 +96,15 @@ def test_a_name_that_cannot_be_is_refused_by_its_field(field: str, name: str) ->
 def test_an_owner_too_long_for_a_folder_is_refused() -> None:
     with pytest.raises(InvalidInput, match="owner: is too long"):
         path_of("é" * 100, JOB, "a")
+    with pytest.raises(InvalidInput, match="org: is too long"):
+        path_of(None, JOB, "a", org="é" * 100)
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
         ("content_type", "text/html\r\nX-Evil: 1"), ("content_type", "pdf"), ("content_type", ""), ("type", "a\nb"),
+        ("content_type", "text/html;\r\n\r\nx=<script>"), ("content_type", "a/b;\rx=1"), ("content_type", "a/b; x=漢"),
         ("duration", -1), ("duration", float("inf")), ("duration", float("nan")), ("expires_in", -1),
     ],
 )  # fmt: skip
@@ -96,6 +112,18 @@ def test_what_cannot_be_said_of_a_file_is_refused(field: str, value: object) -> 
     with pytest.raises(InvalidInput) as refused:
         NewArtifact.of("ann", JOB, "a", **{field: value})  # type: ignore[arg-type]
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize("value", ["a/b" + ";a=b" * 25 + '"', "audio/" + "x" * 60_000])
+def test_a_content_type_that_a_stranger_sent_costs_no_time(value: str) -> None:
+    """And is not told in full to whoever reads the error."""
+    began = time.thread_time()
+    with pytest.raises(InvalidInput, match="must be like application/pdf") as caught:
+        NewArtifact.of("ann", JOB, "a.pdf", content_type=value)
+    assert time.thread_time() - began < 1
+    assert len(str(caught.value)) < 300
+    charset = "text/plain; charset=utf-8;format=flowed"
+    assert NewArtifact.of("ann", JOB, "a.txt", content_type=charset).content_type == charset
 
 
 def test_the_content_type_is_told_by_the_name_and_the_type_by_the_content_type() -> None:

@@ -237,17 +237,28 @@ async def test_a_path_of_ones_own_is_within_the_owners_folder_and_no_others(app:
     assert refused.error == "path: must be relative, without empty parts, . or .."
 
 
-async def test_nobodys_path_cannot_be_taken_by_another_organisation(app: Penstock) -> None:
+async def test_organisations_have_folders_of_their_own(app: Penstock) -> None:
     @app.job(max_attempts=1)
     async def export(ctx: Context) -> None:
         await ctx.artifacts.put("a", str(ctx.org).encode(), path="shared")
 
-    await export.using(org="acme").aenqueue()
+    for org in ("acme", "evil"):
+        await export.using(org=org).aenqueue()
+        await run_one(app)
+    assert files_in(app) == {"_acme/shared": b"acme", "_evil/shared": b"evil"}
+
+
+async def test_what_an_owner_has_in_one_organisation_is_not_overwritten_for_another(app: Penstock) -> None:
+    @app.job(max_attempts=1)
+    async def export(ctx: Context) -> None:
+        await ctx.artifacts.put("a", str(ctx.org).encode(), path="shared")
+
+    await export.using(owner="ann", org="acme").aenqueue()
     await run_one(app)
-    await export.using(org="evil").aenqueue()
+    await export.using(owner="ann", org="evil").aenqueue()
     [result] = await app.atick()
-    assert result.error == "path: _/shared is another owner's"
-    assert files_in(app) == {"_/shared": b"acme"}
+    assert result.error == "path: ann/shared is another owner's"
+    assert files_in(app) == {"ann/shared": b"acme"}
 
 
 # A worker that lost the job.

@@ -1,16 +1,19 @@
 """Every call of the engine, defined once. Each returns a value that a sync or an async connection can run."""
 
 from penstock.engine.calls.artifacts import (
+    abandon_upload,
     adopt_orphan,
     artifacts_by_id,
     artifacts_due,
     artifacts_of_job,
     artifacts_of_jobs,
     begin_artifact,
+    begin_upload,
     count_downloads,
     disown_artifact,
     forget_artifact,
     hold_removed,
+    is_uploading,
     is_writing,
     job_tree,
     known_paths,
@@ -18,7 +21,9 @@ from penstock.engine.calls.artifacts import (
     remove_artifacts,
     stale_artifacts,
     store_artifact,
+    store_upload,
     withdraw_artifact,
+    withdraw_upload,
 )
 from penstock.engine.calls.enqueueing import (
     before_copying,
@@ -80,6 +85,7 @@ __all__ = [
     "Extended",
     "QueueScale",
     "SeenJob",
+    "abandon_upload",
     "adopt_orphan",
     "artifacts_by_id",
     "artifacts_due",
@@ -88,6 +94,7 @@ __all__ = [
     "backlog",
     "before_copying",
     "begin_artifact",
+    "begin_upload",
     "cancel",
     "cancel_mine",
     "claim",
@@ -108,6 +115,7 @@ __all__ = [
     "heartbeat",
     "hold_removed",
     "holds",
+    "is_uploading",
     "is_writing",
     "job_tree",
     "known_paths",
@@ -153,6 +161,7 @@ __all__ = [
     "stop_cancelled",
     "stop_waiting",
     "store_artifact",
+    "store_upload",
     "take_turns",
     "tend",
     "totals",
@@ -161,4 +170,5 @@ __all__ = [
     "wake",
     "watch",
     "withdraw_artifact",
+    "withdraw_upload",
 ]

@@ -26,15 +26,35 @@ def _read(rows: Sequence[Row]) -> list[Artifact]:
 def begin_artifact(lease: Lease, job: UUID, claims: int, new: NewArtifact) -> Call[tuple[UUID, bool]]:
     """The artifact's id, and whether there was none under its path."""
     return Call(
-        "select id, fresh from penstock.begin_artifact(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s::text::jsonb,"
-        " make_interval(secs => %s), %s)",
-        [
-            lease, job, claims, new.id, new.name, new.path, new.content_type, new.type, new.duration,
-            None if new.metadata is None else to_json(new.metadata), new.expires_in, not new.overwrite,
-        ],
+        f"select id, fresh from penstock.begin_artifact(%s, %s, %s, {_NEW})",
+        [lease, job, claims, *_of_new(new)],
         lambda rows: (rows[0][0], rows[0][1]),
         repeatable=True,
-    )  # fmt: skip
+    )
+
+
+def begin_upload(
+    upload: int, job: UUID, owner: str | None, org: str | None, kind: str, new: NewArtifact
+) -> Call[tuple[UUID, bool]]:
+    """The same for a file that no running job writes."""
+    return Call(
+        f"select id, fresh from penstock.announce_artifact(%s, %s, {_UPLOAD}, %s, %s, %s, {_NEW})",
+        [upload, job, owner, org, kind, *_of_new(new)],
+        lambda rows: (rows[0][0], rows[0][1]),
+        repeatable=True,
+    )
+
+
+_UPLOAD = 0
+"""Claims of a job begin at one."""
+_NEW = "%s, %s, %s, %s, %s, %s, %s::text::jsonb, make_interval(secs => %s), %s"
+
+
+def _of_new(new: NewArtifact) -> list[object]:
+    return [
+        new.id, new.name, new.path, new.content_type, new.type, new.duration,
+        None if new.metadata is None else to_json(new.metadata), new.expires_in, not new.overwrite,
+    ]  # fmt: skip
 
 
 def store_artifact(lease: Lease, job: UUID, claims: int, id: UUID, size: int, digest: str) -> Call[Artifact | None]:
@@ -49,6 +69,28 @@ def store_artifact(lease: Lease, job: UUID, claims: int, id: UUID, size: int, di
 
 def is_writing(lease: Lease, job: UUID, claims: int, id: UUID) -> Call[bool]:
     return Call("select penstock.is_writing(%s, %s, %s, %s)", [lease, job, claims, id], first, repeatable=True)
+
+
+def store_upload(upload: int, job: UUID, id: UUID, size: int, digest: str) -> Call[Artifact | None]:
+    return Call(
+        f"select {_COLUMNS} from penstock.confirm_artifact(%s, %s, {_UPLOAD}, %s, %s, %s)",
+        [upload, job, id, size, digest],
+        lambda rows: _read(rows)[0] if rows else None,
+        repeatable=True,
+    )
+
+
+def is_uploading(upload: int, id: UUID) -> Call[bool]:
+    return Call("select penstock.is_uploading(%s, %s)", [upload, id], first, repeatable=True)
+
+
+def withdraw_upload(upload: int, id: UUID) -> Call[None]:
+    return Call(f"select penstock.withdraw_artifact(%s, {_UPLOAD}, %s)", [upload, id], nothing, repeatable=True)
+
+
+def abandon_upload(upload: int, path: str) -> Call[UUID | None]:
+    """The artifact to remove, if it was still the caller's."""
+    return Call("select penstock.abandon_upload(%s, %s)", [upload, path], first, repeatable=True)
 
 
 def disown_artifact(id: UUID, job: UUID, kind: str, name: str, path: str) -> Call[bool]:

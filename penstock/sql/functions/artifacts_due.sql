@@ -16,8 +16,7 @@ begin
         select a.id
           from penstock.artifacts as a
          where a.state = 'removing'
-            or (a.state = 'writing' and a.created_at < v_now - p_grace and not exists (
-              select from penstock.jobs as j where j.id = a.job and j.lease = a.lease and j.claims = a.claims))
+            or (a.state = 'writing' and a.created_at < v_now - p_grace and not penstock.is_being_written(a))
         limit 1000
       ) as due);
 end

@@ -1,5 +1,5 @@
--- Marks what a sweep is to remove, and returns it, a page at a time by id: what has expired, what was announced by a run
--- that holds its job no more, when it is older than a time of grace, and what somebody began to remove.
+-- Marks what a sweep is to remove, and returns it, a page at a time by id: what has expired, what was announced and is
+-- not written any more, when it is older than a time of grace, and what somebody began to remove.
 create or replace function penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit int)
 returns setof uuid
 language plpgsql
@@ -14,8 +14,7 @@ begin
      where (p_after is null or a.id > p_after)
        and ((a.state = 'stored' and a.expires_at < v_now)
             or a.state = 'removing'
-            or (a.state = 'writing' and a.created_at < v_now - p_grace and not exists (
-              select from penstock.jobs as j where j.id = a.job and j.lease = a.lease and j.claims = a.claims)))
+            or (a.state = 'writing' and a.created_at < v_now - p_grace and not penstock.is_being_written(a)))
      order by a.id
      limit p_limit
        for update skip locked);

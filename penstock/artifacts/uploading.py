@@ -1,0 +1,65 @@
+"""Files that no running job writes: what a user sent, what an endpoint made."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from penstock.artifact import Artifact, NewArtifact
+from penstock.artifacts.faces import Face
+from penstock.artifacts.sweeping import remove_file
+from penstock.artifacts.writing import write
+from penstock.engine import calls
+from penstock.engine.call import Call
+from penstock.errors import ArtifactExists
+from penstock.storage import Store
+
+KIND = "upload"
+
+
+def _new_number() -> int:
+    return -1 - secrets.randbits(62)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One writing of one file. It has a number where a running job has its lease; below zero, so that it is nobody's
+    lease, and by chance, so that of two uploads to one path only the later is kept."""
+
+    job: UUID
+    owner: str | None
+    org: str | None
+    number: int = field(default_factory=_new_number)
+
+    def begin(self, new: NewArtifact) -> Call[tuple[UUID, bool]]:
+        return calls.begin_upload(self.number, self.job, self.owner, self.org, KIND, new)
+
+    def may_go_on(self, id: UUID) -> Call[bool]:
+        return calls.is_uploading(self.number, id)
+
+    def store(self, id: UUID, size: int, digest: str) -> Call[Artifact | None]:
+        return calls.store_upload(self.number, self.job, id, size, digest)
+
+    def withdraw(self, id: UUID) -> Call[None]:
+        return calls.withdraw_upload(self.number, id)
+
+    def disown(self, id: UUID, new: NewArtifact) -> Call[bool]:
+        return calls.disown_artifact(id, self.job, KIND, new.name, new.path)
+
+    def refused(self, name: str) -> Exception:
+        return ArtifactExists(f"{name} was written or removed by another meanwhile; this upload of it is not kept")
+
+
+async def upload(
+    face: Face, store: Store, by: Upload, new: NewArtifact, data: bytes | AsyncIterator[bytes]
+) -> Artifact:
+    """Stores a file; what is broken off leaves nothing. A writer that is killed leaves it to the sweep, in a day."""
+    try:
+        return await write(face, store, by, new, data)
+    except BaseException:
+        with suppress(Exception):  # what cannot be cleaned up either is left to the sweep
+            id = await face.run(calls.abandon_upload(by.number, new.path))
+            if id is not None:
+                await remove_file(face, store, id)
+        raise

@@ -1,0 +1,54 @@
+-- Announces a file that is about to be written: the row that a sweep finds if the writer dies. (lease, claims) is who
+-- writes. Raises PS007 when p_create forbids to overwrite and there is one, PS001 when the path is another owner's. `fresh`
+-- says that the row is new: what the store has under that path then is not ours.
+create or replace function penstock.announce_artifact(
+  p_lease bigint, p_job uuid, p_claims int, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text,
+  p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean
+)
+returns table (id uuid, fresh boolean)
+language plpgsql
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := penstock.clock();
+  v_there penstock.artifacts;
+begin
+  insert into penstock.artifacts (id, job, owner, org, kind, name, type, path, content_type, duration, metadata, state,
+                                  created_at, expires_at, lease, claims)
+  values (p_id, p_job, p_owner, p_org, p_kind, p_name, p_type, p_path, p_content_type, p_duration, p_metadata,
+          'writing', v_now, v_now + p_expires_in, p_lease, p_claims)
+      on conflict do nothing;
+  if found then
+    return query select p_id, true;
+    return;
+  end if;
+  -- whoever removes a file holds its row meanwhile: this waits for them
+  select a.* into v_there
+    from penstock.artifacts as a
+   where a.path = p_path
+     for update;
+  if not found then
+    -- it has just gone
+    return query
+      select b.id, b.fresh
+        from penstock.announce_artifact(p_lease, p_job, p_claims, p_owner, p_org, p_kind, p_id, p_name, p_path,
+                                        p_content_type, p_type, p_duration, p_metadata, p_expires_in, p_create) as b;
+    return;
+  end if;
+  if v_there.owner is distinct from p_owner or v_there.org is distinct from p_org then
+    raise exception 'path: % is another owner''s', p_path using errcode = 'PS001';
+  end if;
+  if p_create and (v_there.state = 'stored' or (v_there.state = 'writing' and v_there.job <> p_job
+                                                and penstock.is_being_written(v_there)))
+  then
+    raise exception 'there is an artifact % already', p_path using errcode = 'PS007';
+  end if;
+  update penstock.artifacts as a
+     set job = p_job, kind = p_kind, name = p_name, type = p_type, content_type = p_content_type,
+         duration = p_duration, metadata = p_metadata, state = 'writing', created_at = v_now, stored_at = null,
+         expires_at = v_now + p_expires_in, lease = p_lease, claims = p_claims, size = null, digest = null
+   where a.id = v_there.id;
+  return query select v_there.id, false;
+end
+$$;
