@@ -2,35 +2,38 @@
 
 import asyncio
 import os
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
+import psycopg
+
 from penstock.artifacts import Artifacts, Storage
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.migrate import Migrated, migrate
-from penstock.errors import InvalidInput, UnknownKind
-from penstock.flow import BATCH, Flow
+from penstock.engine import PostgresEngine
+from penstock.engine.migrate import Migrated
+from penstock.errors import InvalidInput
+from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
-from penstock.handler import Choices, Handler, Options, Stamp
+from penstock.handler import Choices, Handler, Options
+from penstock.home import Home
 from penstock.job import NewJob
 from penstock.jobs import Jobs
+from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.payload import MAX_PAYLOAD
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
 from penstock.queues import Queues
 from penstock.registry import Registry
 from penstock.remote import RemoteEngine
-from penstock.remote.errors import no_database
 from penstock.schedules import CronDecorator, Schedules
-from penstock.sql import Migration, quote_schema, read_migrations
+from penstock.sql import quote_schema, read_migrations
 from penstock.storage import Store
 from penstock.usage import Meter
 from penstock.worker import Worker
@@ -39,7 +42,7 @@ from penstock.worker.tick import TickResult, tick
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
-    from penstock.embedded import EmbeddedPostgres
+    from penstock.worker.waker import Waker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,74 +71,52 @@ class Penstock:
     ) -> None:
         quote_schema(schema)
         self.max_payload = max_payload
+        self.home = Home(url, Path(folder), schema, migrates=migrate)
         self.engine = PostgresEngine(self.url, schema=schema, pool_size=pool_size)
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
         self.usage = Meter(self.engine)
         address = artifacts or os.environ.get("PENSTOCK_ARTIFACTS") or Path(folder) / "artifacts"
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
-        self._url = url or os.environ.get("DATABASE_URL") or None
-        self._folder = Path(folder)
-        self._migrates = migrate
-        self._migrate_first = migrate
-        self._only_api = False
-        self._embedded: EmbeddedPostgres | None = None
-        self._starting = threading.Lock()
-        self._handlers: dict[str, Handler[..., Any]] = {}
-        self._flows: dict[str, FlowMaker[...]] = {}
-        self._quotas: dict[str, dict[str, int | None]] = {}
-        self.migrations: dict[str, Sequence[Migration]] = {}
         self.routers: list[APIRouter] = []
+        self.upload_paths: set[str] = set()
+        self._kinds = Kinds(self.engine, max_payload)
         self._middleware: list[Middleware] = []
-        self._stamps: list[Stamp] = []
-        self.schedules = Schedules(self.engine, self._handlers, max_payload)
+        self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
-        with self._starting:
-            if self._url is None:
-                if self._only_api:
-                    raise no_database("this")
-                from penstock import embedded
-
-                self._embedded = embedded.start(self._folder)
-                self._url = self._embedded.url
-                self._migrate_first = True
-            if self._migrate_first:
-                migrate(self._url, self.engine.schema, self.migrations)
-                self._migrate_first = False
-            return self._url
+        return self.home.url()
 
     @property
     def folder(self) -> Path:
         """Where the embedded Postgres and whatever else belongs to this machine is kept."""
-        return self._folder
+        return self.home.folder
 
     def connect_to(self, url: str | None) -> str | None:
         """Leaves its database for the one at `url`, with None for the embedded one; returns where it was, to go back.
 
         Handlers and handles go along. Not while a worker of this app runs in this program.
         """
-        before = None if self._embedded is not None else self._url
         self.engine.pools.leave()
-        self._let_go()
-        with self._starting:
-            self._url = url
-            self._migrate_first = self._migrates
-        return before
+        return self.home.move_to(url)
 
     def migrate(self) -> Migrated:
         """Brings the database to this version's schema."""
-        return migrate(self.url(), self.engine.schema, self.migrations)
+        return self.home.migrate()
 
     def add_migrations(self, application: str, folder: Traversable) -> None:
         """Tables of the application's own: the SQL files of a folder, named like 0001_tables.sql, are applied once each
         when the database is migrated. files(__package__) / "migrations" is such a folder."""
-        self.migrations[application] = read_migrations(folder)
+        self.home.migrations[application] = read_migrations(folder)
 
-    def add_routes(self, router: "APIRouter") -> None:
-        """Routes of the application's own, served beside the API; penstock.server has what they may need."""
+    def add_routes(self, router: "APIRouter", *, uploads: Iterable[str] = ()) -> None:
+        """Routes of the application's own, served beside the API; penstock.server has what they may need.
+
+        `uploads` are the paths of those that take files: what is sent there may be as large as PENSTOCK_MAX_UPLOAD.
+        """
         self.routers.append(router)
+        self.upload_paths.update(uploads)
 
     # Handlers.
 
@@ -154,7 +135,7 @@ class Penstock:
 
         Its first parameter may be a Context; the others are its jobs' arguments. The kind is the function's name.
         """
-        decorator = JobDecorator(self, kind, options)
+        decorator = JobDecorator(self._kinds, kind, **options)
         return decorator(*function) if function else decorator
 
     def cron(
@@ -188,24 +169,17 @@ class Penstock:
         with users=True users may start it over the API. Its last step may have the same kind, which is then shown."""
 
         def make(function: Callable[..., Flow]) -> FlowMaker[...]:
-            name = kind or function.__name__
-            maker: FlowMaker[...] = FlowMaker(
-                self.engine, function, name, Options(users=users, quota=quota), self.max_payload
-            )
-            self._refuse_taken(name, self._flows)
-            self._flows[name] = maker
-            return maker
+            return self._kinds.add_flow(function, kind, Options(users=users, quota=quota))
 
         return make(*function) if function else make
 
     def flow_maker(self, kind: str) -> FlowMaker[...] | None:
-        return self._flows.get(kind)
+        return self._kinds.flows.get(kind)
 
     @property
     def startable(self) -> list[Handler[..., Any] | FlowMaker[...]]:
         """Everything that can be started by the name of its kind, in the order of the names."""
-        known: dict[str, Handler[..., Any] | FlowMaker[...]] = {**self._handlers, **self._flows}
-        return [known[kind] for kind in sorted(known)]
+        return self._kinds.startable
 
     def push(
         self,
@@ -240,30 +214,19 @@ class Penstock:
             raise InvalidInput("isolate" if options.get("isolate") else "batch", "is not for a kind that is pushed")
         # the worker's own limit is behind that of the exchange, which says better what happened
         chosen: Choices = {"max_snoozes": MAX_SNOOZES, **options, "timeout": timeout + 10}
-        return JobDecorator(self, kind, chosen)(function)
+        return self._kinds.add(function, kind, chosen)
 
     def handler(self, kind: str) -> Handler[..., Any]:
-        try:
-            return self._handlers[kind]
-        except KeyError:
-            raise UnknownKind(kind, self._handlers) from None
+        return self._kinds.handler(kind)
 
     @property
     def kinds(self) -> list[str]:
-        return sorted(self._handlers)
+        return sorted(self._kinds.handlers)
 
     @property
     def queue_names(self) -> list[str]:
         """The queues that its handlers put their jobs into."""
-        return sorted({handler.options.queue for handler in self._handlers.values()}) or ["default"]
-
-    def _register(self, handler: Handler[..., Any]) -> None:
-        self._refuse_taken(handler.kind, self._handlers)
-        self._handlers[handler.kind] = handler
-
-    def _refuse_taken(self, kind: str, known: Mapping[str, object]) -> None:
-        if kind == BATCH or kind in known:
-            raise InvalidInput("kind", f"{kind!r} is taken; give this handler another: @app.job(kind=…)")
+        return self._kinds.queue_names
 
     # What users may start themselves, over the API or in SQL.
 
@@ -278,17 +241,16 @@ class Penstock:
     ) -> None:
         """How much each user may do of the kinds with this quota: operations a day, jobs running and unfinished at the
         same time, and bytes of artifacts. It takes effect when a server of this application starts."""
-        self._quotas[name] = {"per_day": per_day, "running": running, "unfinished": unfinished, "storage": storage}
+        self._kinds.quotas[name] = {
+            "per_day": per_day,
+            "running": running,
+            "unfinished": unfinished,
+            "storage": storage,
+        }
 
     async def declare(self) -> None:
         """Tells the database which kinds users may start, and within which quotas. A server does so when it starts."""
-        for each in self.startable:
-            if each.options.quota is not None and each.options.quota not in self._quotas:
-                raise InvalidInput("quota", f"{each.options.quota!r} of {each.kind} is not set: app.quota(…)")
-        for name, limits in self._quotas.items():
-            await self.engine.arun(calls.set_quota(name, limits))
-        open_to_users = [handler.declaration() for handler in self._handlers.values() if handler.options.users]
-        await self.engine.arun(calls.declare_kinds(open_to_users, self.kinds))
+        await self._kinds.declare()
 
     # Enqueueing what was prepared; a handler's own enqueue is the usual way.
 
@@ -298,32 +260,25 @@ class Penstock:
 
     def enqueue(self, work: NewJob | Flow, *, connection: object = None) -> JobHandle[Any]:
         """Enqueues a prepared job, or a flow; the handle of a flow is that of its last step."""
-        [first, *_] = self.engine.enqueue(self._known(work), connection)
+        [first, *_] = self.engine.enqueue(self._kinds.jobs_of(work), connection)
         return JobHandle(self.engine, first.id, first.created)
 
     async def aenqueue(self, work: NewJob | Flow, *, connection: object = None) -> JobHandle[Any]:
-        [first, *_] = await self.engine.aenqueue(self._known(work), connection)
+        [first, *_] = await self.engine.aenqueue(self._kinds.jobs_of(work), connection)
         return JobHandle(self.engine, first.id, first.created)
 
     def enqueue_many(self, jobs: Iterable[NewJob], *, connection: object = None) -> JobHandles[Any]:
         """Enqueues prepared jobs of any kinds, all or none; by COPY where it can."""
-        known = [job for each in jobs for job in self._known(each)]
+        known = [job for each in jobs for job in self._kinds.jobs_of(each)]
         return JobHandles(self.engine, self.engine.enqueue(known, connection))
 
     async def aenqueue_many(self, jobs: Iterable[NewJob], *, connection: object = None) -> JobHandles[Any]:
-        known = [job for each in jobs for job in self._known(each)]
+        known = [job for each in jobs for job in self._kinds.jobs_of(each)]
         return JobHandles(self.engine, await self.engine.aenqueue(known, connection))
 
     def handle(self, id: UUID) -> JobHandle[Any]:
         """A handle on a job by its id."""
         return JobHandle(self.engine, id)
-
-    def _known(self, work: NewJob | Flow) -> list[NewJob]:
-        jobs = work.jobs() if isinstance(work, Flow) else [work]
-        for job in jobs:
-            if job.kind not in self._handlers and job.kind != BATCH:
-                raise UnknownKind(job.kind, self._handlers)
-        return jobs
 
     # Running jobs.
 
@@ -332,7 +287,7 @@ class Penstock:
         self._middleware.append(middleware)
         stamp = getattr(middleware, "stamp", None)
         if stamp is not None:
-            self._stamps.append(stamp)
+            self._kinds.stamps.append(stamp)
         return middleware
 
     def worker(
@@ -357,7 +312,7 @@ class Penstock:
         """The engine behind a server's API, for workers. The service key is `key`, else PENSTOCK_SERVICE_KEY.
 
         From here on the application starts no embedded Postgres: what a handler does with it goes through the API."""
-        self._only_api = True
+        self.home.only_api = True
         return RemoteEngine(api, key or os.environ.get("PENSTOCK_SERVICE_KEY", ""))
 
     async def run_worker(
@@ -382,6 +337,19 @@ class Penstock:
     ) -> list[TickResult]:
         return await tick(self.engine, self._registry(), limit=limit, budget=budget, queues=queues)
 
+    def waker(
+        self,
+        url: str,
+        queues: Sequence[str],
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 300.0,
+    ) -> "Waker":
+        """Calls a URL whenever there is work in one of these queues: `await app.waker(…).run()`, as `penstock wake`."""
+        from penstock.worker.waker import Waker  # it needs httpx
+
+        return Waker(self.engine, url, queues, headers=headers, timeout=timeout)
+
     def asgi(self, **settings: Any) -> "FastAPI":
         """The HTTP API as an ASGI application, to run or to mount: FastAPI().mount("/jobs", app.asgi()).
 
@@ -392,24 +360,27 @@ class Penstock:
         return Server(self, ServerSettings.from_environment(**settings)).asgi
 
     def _registry(self) -> Registry:
-        return Registry(self._handlers, self._middleware, self.schedules.code, self.artifacts.storage)
+        return Registry(self._kinds.handlers, self._middleware, self.schedules.code, self.artifacts.storage)
+
+    # Tables of the application's own.
+
+    @asynccontextmanager
+    async def atransaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection of the application's pool in a transaction, which is committed when the block ends. It has the
+        application's own rights; in a handler, `ctx.transaction()` commits together with the job instead."""
+        async with (await self.engine.pools.of_this_loop()).connection() as connection, connection.transaction():
+            yield connection
 
     # Leaving.
 
     def close(self) -> None:
         """Closes the connections and lets go of the embedded Postgres, which stops when its last user has."""
         self.engine.close()
-        self._let_go()
+        self.home.let_go()
 
     async def aclose(self) -> None:
         await self.engine.aclose()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        if self._embedded is not None:
-            self._embedded.close()
-            self._embedded = None
-            self._url = None
+        self.home.let_go()
 
     def __enter__(self) -> "Penstock":
         return self
@@ -422,32 +393,3 @@ class Penstock:
 
     async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
-
-
-class JobDecorator:
-    """What @app.job(…) returns: turns the function below it into a handler."""
-
-    def __init__(self, app: Penstock, kind: str | None, options: Choices) -> None:
-        self._app = app
-        self._kind = kind
-        self._options = options
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Handler[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Handler[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Handler[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> Handler[P, R]: ...
-    def __call__(self, function: Callable[..., Any], /) -> Any:
-        chosen = self._options
-        fixed = Options(
-            isolate=chosen.get("isolate", False), batch=chosen.get("batch"), users=chosen.get("users", False),
-            quota=chosen.get("quota"),
-        )  # fmt: skip
-        handler: Handler[..., Any] = Handler(
-            self._app.engine, function, self._kind or function.__name__, fixed, self._app.max_payload, self._app._stamps
-        ).using(**self._options)
-        self._app._register(handler)
-        return handler

@@ -11,6 +11,7 @@ from penstock.cli.queues import queues
 from penstock.cli.schedules import schedules
 from penstock.cli.server import server, up
 from penstock.cli.token import token
+from penstock.cli.wake import wake
 from penstock.cli.worker import tick, worker
 
 cli = typer.Typer(
@@ -24,6 +25,7 @@ cli.command()(up)
 cli.command()(server)
 cli.command()(worker)
 cli.command()(tick)
+cli.command()(on_database(wake))
 cli.command()(on_database(migrate, create=True))
 cli.command()(token)
 cli.add_typer(db, name="db")

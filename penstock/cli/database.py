@@ -59,7 +59,7 @@ def migrate(
 ) -> None:
     """Create or upgrade Penstock's schema in the database. Safe to run again, and from several places at once."""
     if application is not None:
-        app.migrations |= load_app(application).migrations
+        app.home.migrations |= load_app(application).home.migrations
     done = app.migrate()
     if json:
         print_json(

@@ -72,7 +72,7 @@ class Server:
             api.include_router(router)
         if settings.docs:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
-        api.add_middleware(BodyLimits, settings=settings)
+        api.add_middleware(BodyLimits, settings=settings, uploads=self.services.app.upload_paths)
         api.add_middleware(_GetReady, server=self)
         api.add_middleware(CountTraffic, traffic=self.services.traffic)
         origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from collections.abc import Collection
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,15 +19,18 @@ _UPLOAD = re.compile(r"/api/work/jobs/[^/]+/artifacts/")
 class BodyLimits:
     """413 for a body over the limit, whether its length was announced or not; 408 for one that does not come."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings, uploads: Collection[str] = ()) -> None:
         self._app = app
         self._settings = settings
+        self._uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self._app(scope, receive, send)
             return
-        most = self._settings.max_upload if _UPLOAD.match(scope["path"]) else self._settings.max_body
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        takes_files = _UPLOAD.match(path) or path in self._uploads
+        most = self._settings.max_upload if takes_files else self._settings.max_body
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not announced.isdigit() or int(announced) > most:
             await _too_large(most).response()(scope, receive, send)

@@ -14,8 +14,10 @@ _MEANINGS = {
     409: "Not in its present state.",
     410: "Expired.",
     413: "The body or the params are too large.",
+    415: "A kind of file that is not taken here.",
     422: "A field is refused; `errors` names it.",
     429: "Your quota is used up; Retry-After says when to come back.",
+    502: "The site that was to be asked did not answer, or not well.",
     503: "The database cannot be reached; try again.",
     507: "Your artifacts take all the space you have.",
 }

@@ -1,0 +1,64 @@
+"""Where an application's database is: found, started if it is an embedded one, migrated, left."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.engine.migrate import Migrated, migrate
+from penstock.remote.errors import no_database
+from penstock.sql import Migration
+
+if TYPE_CHECKING:
+    from penstock.embedded import EmbeddedPostgres
+
+
+class Home:
+    def __init__(self, url: str | None, folder: Path, schema: str, *, migrates: bool) -> None:
+        self.folder = folder
+        self.only_api = False
+        """Its workers go through a server's API: no embedded Postgres is started for them."""
+        self.migrations: dict[str, Sequence[Migration]] = {}
+        """Of applications with tables of their own."""
+        self._schema = schema
+        self._url = url or os.environ.get("DATABASE_URL") or None
+        self._migrates = migrates
+        self._migrate_first = migrates
+        self._embedded: EmbeddedPostgres | None = None
+        self._starting = threading.Lock()
+
+    def url(self) -> str:
+        """The database's address; starts the embedded Postgres when there is no other."""
+        with self._starting:
+            if self._url is None:
+                if self.only_api:
+                    raise no_database("this")
+                from penstock import embedded
+
+                self._embedded = embedded.start(self.folder)
+                self._url = self._embedded.url
+                self._migrate_first = True
+            if self._migrate_first:
+                migrate(self._url, self._schema, self.migrations)
+                self._migrate_first = False
+            return self._url
+
+    def migrate(self) -> Migrated:
+        return migrate(self.url(), self._schema, self.migrations)
+
+    def move_to(self, url: str | None) -> str | None:
+        """To the database there, with None to the embedded one; returns where it was."""
+        before = None if self._embedded is not None else self._url
+        self.let_go()
+        with self._starting:
+            self._url = url
+            self._migrate_first = self._migrates
+        return before
+
+    def let_go(self) -> None:
+        """Of the embedded Postgres, which stops when its last user has."""
+        if self._embedded is not None:
+            self._embedded.close()
+            self._embedded = None
+            self._url = None

@@ -1,0 +1,103 @@
+"""The kinds of an application: its handlers and flows by name, and what users may start of them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+
+from penstock.context import Context, SyncContext
+from penstock.engine import PostgresEngine, calls
+from penstock.errors import InvalidInput, UnknownKind
+from penstock.flow import BATCH, Flow
+from penstock.flow_maker import FlowMaker
+from penstock.handler import Choices, Handler, Options, Stamp
+from penstock.job import NewJob
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Kinds:
+    def __init__(self, engine: PostgresEngine, max_payload: int) -> None:
+        self.handlers: dict[str, Handler[..., Any]] = {}
+        self.flows: dict[str, FlowMaker[...]] = {}
+        self.quotas: dict[str, dict[str, int | None]] = {}
+        self.stamps: list[Stamp] = []
+        """What middleware adds to every job of these handlers."""
+        self._engine = engine
+        self._max_payload = max_payload
+
+    def add(self, function: Callable[..., Any], kind: str | None, chosen: Choices) -> Handler[..., Any]:
+        fixed = Options(
+            isolate=chosen.get("isolate", False), batch=chosen.get("batch"), users=chosen.get("users", False),
+            quota=chosen.get("quota"),
+        )  # fmt: skip
+        handler: Handler[..., Any] = Handler(
+            self._engine, function, kind or function.__name__, fixed, self._max_payload, self.stamps
+        ).using(**chosen)
+        _refuse_taken(handler.kind, self.handlers)
+        self.handlers[handler.kind] = handler
+        return handler
+
+    def add_flow(self, function: Callable[..., Flow], kind: str | None, options: Options) -> FlowMaker[...]:
+        name = kind or function.__name__
+        maker: FlowMaker[...] = FlowMaker(self._engine, function, name, options, self._max_payload)
+        _refuse_taken(name, self.flows)
+        self.flows[name] = maker
+        return maker
+
+    def handler(self, kind: str) -> Handler[..., Any]:
+        try:
+            return self.handlers[kind]
+        except KeyError:
+            raise UnknownKind(kind, self.handlers) from None
+
+    def jobs_of(self, work: NewJob | Flow) -> list[NewJob]:
+        """Each of which has a handler here."""
+        jobs = work.jobs() if isinstance(work, Flow) else [work]
+        for job in jobs:
+            if job.kind not in self.handlers and job.kind != BATCH:
+                raise UnknownKind(job.kind, self.handlers)
+        return jobs
+
+    @property
+    def startable(self) -> list[Handler[..., Any] | FlowMaker[...]]:
+        known: dict[str, Handler[..., Any] | FlowMaker[...]] = {**self.handlers, **self.flows}
+        return [known[kind] for kind in sorted(known)]
+
+    @property
+    def queue_names(self) -> list[str]:
+        return sorted({handler.options.queue for handler in self.handlers.values()}) or ["default"]
+
+    async def declare(self) -> None:
+        """Tells the database which of them users may start, and within which quotas."""
+        for each in self.startable:
+            if each.options.quota is not None and each.options.quota not in self.quotas:
+                raise InvalidInput("quota", f"{each.options.quota!r} of {each.kind} is not set: app.quota(…)")
+        for name, limits in self.quotas.items():
+            await self._engine.arun(calls.set_quota(name, limits))
+        open_to_users = [handler.declaration() for handler in self.handlers.values() if handler.options.users]
+        await self._engine.arun(calls.declare_kinds(open_to_users, sorted(self.handlers)))
+
+
+def _refuse_taken(kind: str, known: Mapping[str, object]) -> None:
+    if kind == BATCH or kind in known:
+        raise InvalidInput("kind", f"{kind!r} is taken; give this handler another: @app.job(kind=…)")
+
+
+class JobDecorator:
+    """What @app.job(…) returns: turns the function below it into a handler."""
+
+    def __init__(self, kinds: Kinds, kind: str | None, **options: Unpack[Choices]) -> None:
+        self._kinds = kinds
+        self._kind = kind
+        self._options = options
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Handler[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Handler[P, R]: ...
+    def __call__(self, function: Callable[..., Any], /) -> Any:
+        return self._kinds.add(function, self._kind, self._options)
