@@ -29,7 +29,7 @@ def install(
     """Adds tables, jobs, routes and quotas to an application. The limits are each user's: exports a day, exports
     running when another is asked for, bytes of files."""
     if missing := [name for name in ("fastapi", "pikepdf", "typst") if find_spec(name) is None]:
-        raise PenstockError(f"exports need {', '.join(missing)}: pip install 'penstock[recipes]'")
+        raise PenstockError(f"exports need {', '.join(missing)}: pip install 'penstock[exports]'")
     from penstock.recipes.exports.handler import export_pdf
     from penstock.recipes.exports.routes import router
 

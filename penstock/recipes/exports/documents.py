@@ -2,26 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-
-def _can_be_stored(text: str) -> str:
-    if "\x00" in text:
-        raise ValueError("must not have NUL characters")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("must not have lone surrogates") from None
-    return text
+from penstock.recipes.storable import StorableText
 
 
 def _as_group(value: object) -> object:
     return {"items": [value]} if isinstance(value, str) else value
 
 
-Text = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_can_be_stored)]
-Line = Annotated[str, StringConstraints(max_length=500, strip_whitespace=True), AfterValidator(_can_be_stored)]
+Text = Annotated[StorableText, StringConstraints(max_length=10_000)]
+Line = Annotated[StorableText, StringConstraints(max_length=500, strip_whitespace=True)]
 Name = Annotated[Line, StringConstraints(min_length=1)]
 MANY = 100
 

@@ -1,13 +1,12 @@
 """Shows the recipe: one reading for two, followed while it is made, and its PDFs and MP3s in a folder."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 from rich.progress import Progress
+
+from penstock.recipes.demonstrating import follow, save
 
 PARAMS: dict[str, Any] = {
     "person1": {
@@ -37,7 +36,7 @@ async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[
     id = answer.json()["id"]
     bar = show.add_task("A reading", total=100)
     job: dict[str, Any] = {}
-    async for job in _told(client, id):
+    async for job in follow(client, id):
         progress = job["progress"]
         done, total = progress["docsComplete"] or 0, progress["docsTotal"] or 16
         title = f"{progress['phase']}, {done} of {total} documents. {progress['message'] or ''}"
@@ -47,26 +46,7 @@ async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[
     shown = (await client.get(f"/api/jobs/{id}")).json()
     fetching = show.add_task("Fetching the files", total=len(shown["artifacts"]))
     saved = []
-    # the links themselves say that they may be read; a store would even refuse another word about it
-    async with httpx.AsyncClient(base_url=client.base_url, follow_redirects=True) as anybody:
-        for artifact in shown["artifacts"]:
-            saved.append(await _save(anybody, artifact, folder))
-            show.advance(fetching)
+    for artifact in shown["artifacts"]:
+        saved.append(await save(client, artifact["url"], folder / str(artifact["name"])))
+        show.advance(fetching)
     return saved
-
-
-async def _told(client: httpx.AsyncClient, id: str) -> AsyncIterator[dict[str, Any]]:
-    async with client.stream("GET", f"/api/jobs/{id}/stream", timeout=None) as events:
-        events.raise_for_status()
-        async for line in events.aiter_lines():
-            if line.startswith("data: ") and "job" in (told := json.loads(line.removeprefix("data: "))):
-                yield told["job"]
-
-
-async def _save(client: httpx.AsyncClient, artifact: dict[str, Any], folder: Path) -> Path:
-    answer = await client.get(artifact["url"])
-    answer.raise_for_status()
-    path = folder / str(artifact["name"])
-    await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
-    await asyncio.to_thread(path.write_bytes, answer.content)
-    return path

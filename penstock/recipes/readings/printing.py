@@ -113,7 +113,7 @@ def _compile(data: Mapping[str, Any]) -> bytes:
     try:
         import typst
     except ImportError as error:
-        raise RuntimeError("PDFs need typst: pip install 'penstock[recipes]'") from error
+        raise RuntimeError("PDFs need typst: pip install 'penstock[readings]'") from error
     with as_file(files(__package__) / "templates") as folder:
         plain = False
         while True:

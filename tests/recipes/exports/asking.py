@@ -2,49 +2,25 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
 from penstock import Penstock, Worker
-from penstock.server import Server, ServerSettings
+from penstock.server import Server
 from penstock.server.auth import mint
+from tests.recipes.asking import AS_SERVICE, SECRET, Asking, served
 from tests.recipes.exports.resumes import SHORT
 from tests.worker.running import working
 
-KEY = "a-service-key-of-the-tests"
-SECRET = "a-secret-of-the-tests-with-32-bytes"
 WITHIN = 40.0
 
 
-class Person:
-    """One who asks, with a token of their own or the service key."""
-
-    def __init__(self, client: httpx.AsyncClient, headers: dict[str, str]) -> None:
-        self._client = client
-        self._headers = headers
-
-    async def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
-        headers = self._headers | options.pop("headers", {})
-        url = path if path.startswith("/api/") else f"/api/v1{path}"
-        return await self._client.request(method, url, headers=headers, **options)
-
-    async def get(self, path: str, **options: Any) -> httpx.Response:
-        return await self("GET", path, **options)
-
-    async def post(self, path: str, json: object = None, **options: Any) -> httpx.Response:
-        return await self("POST", path, **({} if json is None else {"json": json}), **options)
-
-    async def put(self, path: str, json: object) -> httpx.Response:
-        return await self("PUT", path, json=json)
-
-    async def delete(self, path: str) -> httpx.Response:
-        return await self("DELETE", path)
+class Person(Asking):
+    prefix = "/api/v1"
 
     async def document(self, title: str = "Ada's résumé", data: dict[str, Any] = SHORT) -> str:
         """The id of a document that is stored now."""
@@ -92,7 +68,7 @@ class Person:
     async def pdf(self, id: str) -> bytes:
         """The file that an export makes."""
         job = await self.completed(id)
-        answer = await self._client.get(job["resultUrl"])
+        answer = await self.client.get(job["resultUrl"])
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/pdf")
         return answer.content
 
@@ -105,10 +81,10 @@ class Person:
     async def events(self, id: str, *, by_address: bool = False) -> list[tuple[str, dict[str, Any]]]:
         """Everything that the stream of an export tells, to its end."""
         path = f"/api/v1/export/job/{id}/stream"
-        token = self._headers["Authorization"].partition(" ")[2]
-        given: dict[str, Any] = {"params": {"access_token": token}} if by_address else {"headers": self._headers}
+        token = self.headers["Authorization"].partition(" ")[2]
+        given: dict[str, Any] = {"params": {"access_token": token}} if by_address else {"headers": self.headers}
         found = []
-        async with asyncio.timeout(WITHIN), self._client.stream("GET", path, **given) as answer:
+        async with asyncio.timeout(WITHIN), self.client.stream("GET", path, **given) as answer:
             assert answer.status_code == 200
             assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
             name = ""
@@ -133,7 +109,7 @@ class Exports:
         self.app = app
         self.server = server
         self.nobody = Person(client, {})
-        self.service = Person(client, {"Authorization": f"Bearer {KEY}"})
+        self.service = Person(client, AS_SERVICE)
         self._client = client
 
     def worker(self, slots: int = 5, **options: Any) -> AbstractAsyncContextManager[Worker]:
@@ -146,19 +122,5 @@ class Exports:
 
 @asynccontextmanager
 async def serving(app: Penstock, **settings: Any) -> AsyncIterator[Exports]:
-    """A server of the application on a loopback port, its database migrated."""
-    await asyncio.to_thread(app.migrate)
-    server = Server(app, ServerSettings(service_key=KEY, jwt_secret=SECRET, **settings))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(server.asgi, http="httptools", ws="none", log_level="warning", lifespan="off")
-        running = uvicorn.Server(config)
-        task = asyncio.create_task(running.serve([listening]))
-        base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        try:
-            async with httpx.AsyncClient(base_url=base, timeout=30) as client:
-                yield Exports(app, client, server)
-        finally:
-            server.services.hub.leave()
-            running.should_exit = True
-            await task
-            await server.aclose()
+    async with served(app, **settings) as (client, server):
+        yield Exports(app, client, server)

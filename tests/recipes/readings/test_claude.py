@@ -1,7 +1,6 @@
 """The writer that asks Anthropic's API, against a server on loopback that speaks it."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,7 +10,8 @@ from penstock.recipes.readings import CHAPTERS, GaveUp
 from penstock.recipes.readings.chart import calculate
 from penstock.recipes.readings.params import SYSTEMS, Person
 from penstock.recipes.readings.text.claude import ClaudeWriter, parse
-from tests.http_server import Answer, Request, serving
+from tests.http_server import Answer, serving
+from tests.recipes.claude_service import answering, in_turn, refusing
 from tests.recipes.readings.people import ADA, WISLAWA
 
 CALCULATION = calculate(msgspec.convert(ADA, Person), msgspec.convert(WISLAWA, Person), SYSTEMS)
@@ -19,27 +19,7 @@ TEXT = "An opening paragraph\nover two lines.\n\nAnother one.\n\n## First headin
 
 
 def message(text: str = TEXT, stop_reason: str = "end_turn") -> Answer:
-    told = {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-test-1",
-        "content": [{"type": "text", "text": text}] if text else [],
-        "stop_reason": stop_reason,
-        "stop_sequence": None,
-        "usage": {"input_tokens": 1000, "output_tokens": 900},
-    }
-    return Answer(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
-
-
-def refusing(status: int, kind: str, **headers: str) -> Answer:
-    told = {"type": "error", "error": {"type": kind, "message": kind}}
-    return Answer(status, json.dumps(told).encode(), {"Content-Type": "application/json", **headers})
-
-
-def in_turn(*answers: Answer) -> Callable[[Request], Answer]:
-    left = iter(answers)
-    return lambda _: next(left)
+    return answering([{"type": "text", "text": text}] if text else [], stop_reason)
 
 
 def writer(url: str, **options: Any) -> ClaudeWriter:

@@ -1,19 +1,18 @@
 """How the routes answer: {"success": true, "data": …}, and problems with the statuses that the seed's clients know."""
 
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 import msgspec
-from fastapi import APIRouter, Header, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
+from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from penstock import LimitReached, StorageFull
+from penstock.recipes.refusing import Refusing
 from penstock.server import Problem
 
 T = TypeVar("T")
@@ -45,33 +44,8 @@ def success(data: object, status: int = 200, headers: Mapping[str, str] | None =
     return Response(body, status, headers, "application/json")
 
 
-class Refusing(APIRoute):
-    """Answers 400 to what does not fit, as this API does, and not 422."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def refuse(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RequestValidationError as error:
-                errors = [
-                    {"field": _field(each["loc"]), "problem": each["msg"].removeprefix("Value error, ")}
-                    for each in error.errors()
-                ]
-                told = "; ".join(f"{each['field']}: {each['problem']}" if each["field"] else each["problem"]
-                                 for each in errors)  # fmt: skip
-                raise Problem(400, f"Invalid request: {told}", errors=errors) from None
-
-        return refuse
-
-
 def refusing(tag: str) -> APIRouter:
     return APIRouter(tags=[tag], route_class=Refusing)
-
-
-def _field(where: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in where[1:]) if len(where) > 1 else ""
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def speak(paragraphs: list[str], voice: str, words_per_minute: int, pause: float
     try:
         import espeakng_loader
     except ImportError:
-        sys.exit("the offline voice needs espeakng-loader: pip install 'penstock[recipes]'")
+        sys.exit("the offline voice needs espeakng-loader: pip install 'penstock[readings]'")
     espeak: Any = ctypes.CDLL(espeakng_loader.get_library_path())
     espeak.espeak_Synth.argtypes = [
         ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_int, ctypes.c_uint, ctypes.c_uint, ctypes.c_void_p,
