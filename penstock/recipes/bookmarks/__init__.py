@@ -1,0 +1,90 @@
+"""Bookmarks: stored at once, then enriched in the background: screenshot, title, picture, text, caption, icon.
+
+`penstock up penstock.recipes.bookmarks:app`, or `install(app)` into an application of your own.
+"""
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock import Penstock, PenstockError
+from penstock.outbound import Guard
+from penstock.recipes.bookmarks.archive import UPKEEP, purge
+from penstock.recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
+
+if TYPE_CHECKING:
+    from penstock.recipes.bookmarks.browser import Browser
+    from penstock.recipes.bookmarks.captions import Captioner
+
+__all__ = ["KIND", "QUEUE", "install", "make_app"]
+
+_NEEDED = ("fastapi", "httpx", "PIL", "blurhash_rs", "rapidocr", "pypdfium2")
+
+
+def install(
+    app: Penstock,
+    *,
+    guard: Guard | None = None,
+    allow: Iterable[str] = (),
+    browser: "Browser | None" = None,
+    captioner: "Captioner | None" = None,
+    at_once: int = 4,
+    budget: float = 45.0,
+    timeout: float = 180.0,
+) -> None:
+    """Adds tables, jobs and routes to an application.
+
+    Addresses that users give lead nowhere private, except into `allow`, or else the networks in BOOKMARKS_ALLOW: for
+    tests and demonstrations. `at_once` messages are worked on at a time, by each process: each may start a browser.
+    `timeout` seconds are for one of them; `budget` seconds for reading the queue over HTTP, less than its callers'
+    patience.
+    """
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise PenstockError(f"bookmarks need {', '.join(missing)}: pip install 'penstock[bookmarks]'")
+    from penstock.recipes.bookmarks.browser import Browser
+    from penstock.recipes.bookmarks.enriching import Enricher
+    from penstock.recipes.bookmarks.handler import make_handler
+    from penstock.recipes.bookmarks.routes import make_router
+
+    guard = guard or Guard([*allow] or os.environ.get("BOOKMARKS_ALLOW", "").replace(",", " ").split())
+    enricher = Enricher(app, guard, browser or Browser(guard), captioner or _captioner())
+    app.add_migrations("bookmarks", files(__package__) / "migrations")
+    handler = make_handler(app, enricher, at_once=at_once, timeout=timeout)
+    app.job(kind=KIND, queue=QUEUE, max_attempts=MAX_ATTEMPTS)(handler)
+
+    @app.cron("0 3 * * *", queue=UPKEEP)
+    async def purge_bookmark_archive() -> int:
+        """Deletes archived messages, and files of deleted bookmarks, every night."""
+        return await purge(app)
+
+    app.add_routes(make_router(guard, enricher, at_once=at_once, budget=budget))
+
+
+def make_app(url: str | None = None, *, artifacts: str | Path | None = None, allow: Iterable[str] = ()) -> Penstock:
+    """An application of its own that is nothing but bookmarks."""
+    app = Penstock(url, artifacts=artifacts)
+    install(app, allow=allow)
+    return app
+
+
+def _captioner() -> "Captioner":
+    from penstock.recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
+
+    model = os.environ.get("BOOKMARKS_CAPTION_MODEL")
+    return ClaudeCaptioner(model) if model else OfflineCaptioner()
+
+
+@cache
+def _app() -> Penstock:
+    return make_app()
+
+
+def __getattr__(name: str) -> Penstock:
+    """`app`, made when it is asked for."""
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

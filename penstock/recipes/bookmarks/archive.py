@@ -1,0 +1,17 @@
+"""The archive: messages that succeeded, and what is left of deleted bookmarks. Both go once a day."""
+
+from penstock import JobState, Penstock
+from penstock.recipes.bookmarks.messages import QUEUE
+from penstock.recipes.bookmarks.store import remove_leftovers
+
+UPKEEP = "bookmarks"
+"""The queue of what is no message: a consumer of messages does not count it among them."""
+
+
+async def purge(app: Penstock) -> int:
+    """How many messages are gone. Those that were given up stay, until somebody retries or purges them."""
+    purged = await app.jobs.apurge_where(queue=QUEUE, state=[JobState.SUCCEEDED, JobState.CANCELLED])
+    async with app.atransaction() as connection:
+        await connection.execute("select bookmarks.forget()")
+    await remove_leftovers(app)
+    return purged

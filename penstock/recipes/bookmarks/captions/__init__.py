@@ -1,0 +1,15 @@
+"""Who says in a sentence what a picture shows."""
+
+from typing import Protocol
+
+from penstock.recipes.bookmarks.captions.claude import ClaudeCaptioner
+from penstock.recipes.bookmarks.captions.offline import OfflineCaptioner
+from penstock.recipes.bookmarks.pictures import Picture
+
+__all__ = ["Captioner", "ClaudeCaptioner", "OfflineCaptioner"]
+
+
+class Captioner(Protocol):
+    """`data` is the file as it was found, `text` the words that were read in it. What it raises is tried again."""
+
+    async def caption(self, data: bytes, picture: Picture, text: str) -> str: ...

@@ -1,0 +1,49 @@
+"""Reading the queue once: up to ten messages, each to its outcome, and a report in the shape that its callers know."""
+
+from uuid import UUID
+
+from penstock import JobState, Penstock, TickResult
+from penstock.recipes.bookmarks.archive import UPKEEP
+from penstock.recipes.bookmarks.messages import QUEUE, Noted, noted
+
+MOST = 10
+_FOR_UPKEEP = 5.0
+_NOT_FINISHED = "Not finished in time; it will be read again"
+
+
+async def consume(app: Penstock, *, at_once: int, budget: float) -> dict[str, object]:
+    """Processes what is ready, `at_once` messages at a time, for about `budget` seconds. What is not finished then is
+    given back at no cost of an attempt; a step that is done stays done."""
+    ran: dict[UUID, TickResult] = {each.id: each for each in await app.atick(MOST, budget, {QUEUE: at_once})}
+    # where there are no workers, somebody has to do what happens once a day
+    await app.atick(1, _FOR_UPKEEP, {UPKEEP: 1})
+    told = await noted(app, list(ran)) if ran else {}
+    results = [_result(ran[id], told[id]) for id in sorted(ran, key=lambda id: told[id].number)]
+    archived = sum(result["archived"] is True for result in results)
+    return {
+        "success": True,
+        "message": "Queue processing completed",
+        "processedCount": len(results),
+        "archivedCount": archived,
+        "failedCount": len(results) - archived,
+        "results": results,
+    }
+
+
+def _result(ran: TickResult, told: Noted) -> dict[str, object]:
+    """Without the fields that have nothing to say."""
+    succeeded = ran.state is JobState.SUCCEEDED
+    error = told.error
+    if error is None and not succeeded:
+        # nothing was noted: it was given back, and what its job last failed of is an earlier reading's
+        error = _NOT_FINISHED if ran.state is JobState.READY else ran.error or _NOT_FINISHED
+    found = {
+        "messageId": told.number,
+        "bookmarkId": told.bookmark_id,
+        "success": succeeded,
+        "archived": succeeded or ran.state is JobState.CANCELLED,
+        "screenshotSuccess": told.screenshot,
+        "remainingDataSuccess": told.remaining,
+        "error": error,
+    }
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,114 @@
+"""The job of a message: a screenshot, then the remaining data; archived when both are there."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from weakref import WeakKeyDictionary
+
+import psycopg
+
+from penstock import Context, Fail, LeaseLost, Penstock, PenstockError
+from penstock.outbound import Refused
+from penstock.recipes.bookmarks import messages
+from penstock.recipes.bookmarks.enriching import Enricher
+from penstock.recipes.bookmarks.messages import InvalidMessage, Message
+from penstock.recipes.bookmarks.store import Bookmark, find
+
+log = logging.getLogger("penstock.recipes.bookmarks")
+
+NOT_FOUND = "Bookmark not found"
+
+
+class NotEnriched(PenstockError):
+    """A part of a bookmark could not be had: the message is read again later, and only that part is repeated."""
+
+
+def make_handler(
+    app: Penstock, enricher: Enricher, *, at_once: int, timeout: float
+) -> Callable[..., Awaitable[dict[str, bool] | Fail]]:
+    """The handler takes whatever a message says: plain SQL may have written it.
+
+    A worker may have any number of slots, but only `at_once` messages get a browser, whose `timeout` begins then.
+    """
+    turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def add_bookmark_url(ctx: Context, /, **payload: object) -> dict[str, bool] | Fail:
+        """Takes a screenshot of a bookmarked page and stores what else there is to know about it."""
+        number = await messages.begin(app, ctx.id, messages.bookmark_in(payload))
+        try:
+            message = messages.read_message(payload)
+        except InvalidMessage as error:
+            await _report(app, ctx, number, str(error))
+            raise
+        bookmark = await find(app, message.bookmark_id, message.user_id, message.url)
+        if bookmark is None:
+            await _report(app, ctx, number, NOT_FOUND)
+            return Fail(NOT_FOUND)
+        try:
+            async with (
+                turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(at_once)),
+                asyncio.timeout(timeout),
+            ):
+                failures = await _enrich(ctx, enricher, bookmark, message)
+        except TimeoutError:
+            text = f"Took longer than {timeout:g} seconds"
+            await _report(app, ctx, number, text)
+            raise NotEnriched(text) from None
+        done = {"screenshot": "Screenshot" not in failures, "remaining": "Remaining" not in failures}
+        if not failures:
+            await messages.note(app, ctx.id, **done, error=None)
+            return done
+        text = "; ".join(f"{part}: {told_of(error)}" for part, error in failures.items())
+        await _report(app, ctx, number, text, **done)
+        if all(isinstance(error, Refused) and error.lasting for error in failures.values()):
+            return Fail(text)
+        raise NotEnriched(text) from next(iter(failures.values()))
+
+    return add_bookmark_url
+
+
+async def _enrich(ctx: Context, enricher: Enricher, bookmark: Bookmark, message: Message) -> dict[str, Exception]:
+    """Does both parts, the second also when the first fails; which failed, and of what."""
+    failures: dict[str, Exception] = {}
+    if not message.is_image:
+        try:
+            await ctx.step("screenshot", enricher.screenshot, bookmark, ctx.id)
+        except LeaseLost:
+            raise
+        except Exception as error:
+            failures["Screenshot"] = error
+    await ctx.progress(50, "Screenshot taken" if not failures else "No screenshot")
+    try:
+        await ctx.step("remaining", enricher.remaining, bookmark, message.fav_icon, ctx.id, ctx.step)
+    except LeaseLost:
+        raise
+    except Exception as error:
+        failures["Remaining"] = error
+    return failures
+
+
+async def _report(
+    app: Penstock,
+    ctx: Context,
+    number: int,
+    error: str,
+    *,
+    screenshot: bool | None = None,
+    remaining: bool | None = None,
+) -> None:
+    """Keeps the error with the message, and tells whoever watches the log: Sentry does."""
+    await messages.note(app, ctx.id, screenshot=screenshot, remaining=remaining, error=error)
+    log.error(
+        "message %s of %s stays in the queue: %s", number, messages.QUEUE, error,
+        extra={"message_id": number, "screenshot_success": screenshot, "remaining_data_success": remaining},
+    )  # fmt: skip
+
+
+def told_of(error: Exception) -> str:
+    """An error as it is shown to whoever reads the queue. What was not foreseen is logged, and named by its type."""
+    if isinstance(error, PenstockError):
+        return str(error) or type(error).__name__
+    if isinstance(error, psycopg.OperationalError):
+        return "the database cannot be reached"
+    log.error("unexpected", exc_info=error)
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,133 @@
+"""For the service: reading the queue, and each of its two tasks by itself."""
+
+from collections.abc import Awaitable
+from typing import Literal
+
+import msgspec
+from fastapi import APIRouter
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
+from starlette.responses import Response
+
+from penstock.outbound import Refused
+from penstock.recipes.bookmarks.consumer import MOST, consume
+from penstock.recipes.bookmarks.enriching import BookmarkGone, Enricher
+from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.recipes.bookmarks.fetching import NotThere
+from penstock.recipes.bookmarks.routes.answers import Address, Id, Shape, Success, UserId, refused, refusing, success
+from penstock.recipes.bookmarks.routes.bookmarks import StoredBookmark, not_found, shown
+from penstock.recipes.bookmarks.store import Bookmark, find
+from penstock.server import Problem, Service, Services, Shared, problems
+
+_NEVER_KEPT = {"Cache-Control": "no-store"}
+
+
+class CamelShape(Shape):
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+
+
+class Task(CamelShape):
+    id: Id
+    url: Address = Field(description="The bookmark's own.")
+    user_id: UserId = Field(description="Whose bookmark it is.")
+
+
+class ScreenshotTask(Task):
+    """Which bookmark to take a screenshot of."""
+
+
+class RemainingTask(Task):
+    """Which bookmark to find out the rest about."""
+
+    fav_icon: Address | None = None
+
+
+class MessageResult(CamelShape):
+    """What came of a message. A field that has nothing to tell is left out."""
+
+    message_id: int
+    bookmark_id: int | SkipJsonSchema[None] = Field(default=None, description="Left out if the message names none.")
+    success: bool
+    archived: bool
+    screenshot_success: bool | SkipJsonSchema[None] = Field(
+        default=None, description="True for an image too, which needs none."
+    )
+    remaining_data_success: bool | SkipJsonSchema[None] = None
+    error: str | SkipJsonSchema[None] = Field(default=None, examples=["Screenshot: Network timeout"])
+
+
+class Consumed(CamelShape):
+    success: Literal[True]
+    message: Literal["Queue processing completed"]
+    processed_count: int = Field(description="Messages that were read.")
+    archived_count: int = Field(description="Those that are done.")
+    failed_count: int = Field(description="Those that stay in the queue.")
+    results: list[MessageResult] = Field(max_length=MOST)
+
+
+def task_routes(enricher: Enricher, *, at_once: int, budget: float) -> APIRouter:
+    router = refusing("bookmark tasks")
+
+    async def consume_queue(_: Service, shared: Shared) -> Response:
+        told = await consume(shared.app, at_once=at_once, budget=budget)
+        return Response(msgspec.json.encode(told), 200, _NEVER_KEPT, "application/json")
+
+    for method in ("GET", "POST"):
+        router.add_api_route(
+            "/add/tasks/queue-consumer",
+            consume_queue,
+            methods=[method],
+            name=f"{method.lower()}_queue_consumer",
+            summary="Read the queue",
+            description=(
+                f"For the service. Up to {MOST} messages: each is archived when its screenshot and its remaining data "
+                f"are there, and stays in the queue otherwise. Takes {budget:g} seconds at most."
+            ),
+            response_model=Consumed,
+            responses=problems(403),
+        )
+
+    @router.post(
+        "/add/tasks/screenshot",
+        summary="Take a screenshot",
+        description="For the service: at once, whatever the queue is at.",
+        response_model=Success[StoredBookmark],
+        responses=problems(403, 404, 502),
+    )
+    async def take_screenshot(body: ScreenshotTask, _: Service, shared: Shared) -> Response:
+        bookmark = await _named(shared, body)
+        return await _after(shared, body, enricher.screenshot(bookmark))
+
+    @router.post(
+        "/add/tasks/remaining",
+        summary="Find out the rest",
+        description="For the service: picture, text, caption and icon, at once.",
+        response_model=Success[StoredBookmark],
+        responses=problems(403, 404, 502),
+    )
+    async def find_remaining(body: RemainingTask, _: Service, shared: Shared) -> Response:
+        bookmark = await _named(shared, body)
+        return await _after(shared, body, enricher.remaining(bookmark, body.fav_icon))
+
+    return router
+
+
+async def _named(services: Services, task: Task) -> Bookmark:
+    bookmark = await find(services.app, task.id, task.user_id, task.url)
+    if bookmark is None:
+        raise not_found()
+    return bookmark
+
+
+async def _after(services: Services, task: Task, work: Awaitable[None]) -> Response:
+    """The bookmark as it is when the work is done; what went wrong with its site, as a status."""
+    try:
+        await work
+    except BookmarkGone:
+        raise not_found() from None
+    except Refused as error:
+        raise refused("url", str(error)) from None
+    except (PageFailed, NotThere) as error:
+        raise Problem(502, str(error)) from None
+    return success(await shown(services, await _named(services, task)))

@@ -1,0 +1,215 @@
+"""Reading the queue over HTTP: in the seed's words, field by field."""
+
+import asyncio
+import io
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from penstock import Penstock
+from penstock.outbound import Guard
+from penstock.recipes.bookmarks import QUEUE, install
+from penstock.recipes.bookmarks.browser import Browser
+from tests.conftest import Connect
+from tests.http_server import Answer, Request
+from tests.recipes.bookmarks.asking import Bookmarks, serving
+from tests.recipes.bookmarks.sites import SIZE, TEXT, Site, answered, html, is_browser
+
+TOP = ["success", "message", "processedCount", "archivedCount", "failedCount", "results"]
+RESULT = ["messageId", "bookmarkId", "success", "archived", "screenshotSuccess", "remainingDataSuccess"]
+
+
+def numbers(connect: Connect) -> dict[int, int]:
+    """The numbers of messages by their bookmarks, as the queue has them."""
+    rows = connect().execute("select (message->>'bookmarkId')::int, msg_id from bookmarks.add_bookmark_url_queue")
+    return dict(rows.fetchall())
+
+
+async def test_the_answer_is_the_one_in_the_seed(url: str, files: Path, site: Site, connect: Connect) -> None:
+    """Two of ten fail, one of them because its site never answers a browser."""
+
+    async def never(request: Request) -> Answer:
+        if is_browser(request):
+            await asyncio.Event().wait()
+        return await answered(html("Slow"), request)
+
+    site.answers |= {"/slow": never, "/broken.pdf": Answer(200, b"%PDF-", {"Content-Type": "application/pdf"})}
+    guard = Guard(["127.0.0.1"])
+    async with Penstock(url, artifacts=files) as app:
+        install(app, guard=guard, browser=Browser(guard, timeout=10), at_once=5)
+        async with serving(app) as bookmarks:
+            ada = bookmarks.user("ada")
+            good = [await ada.add(site.at(path)) for path in ["/", *(["/report.pdf"] * 7)]]
+            slow, broken = await ada.add(site.at("/slow")), await ada.add(site.at("/broken.pdf"))
+            number = numbers(connect)
+            told = await bookmarks.service.consume()
+    assert list(told) == TOP
+    assert told["success"] is True
+    assert told["message"] == "Queue processing completed"
+    assert [told[name] for name in TOP[2:5]] == [10, 8, 2]
+    results = {result["bookmarkId"]: result for result in told["results"]}
+    assert list(results) == [*good, slow, broken], "in their order"
+    for id in good:
+        assert list(results[id]) == RESULT, "and no error"
+        assert results[id] == {
+            "messageId": number[id],
+            "bookmarkId": id,
+            "success": True,
+            "archived": True,
+            "screenshotSuccess": True,
+            "remainingDataSuccess": True,
+        }
+    assert list(results[slow]) == [*RESULT, "error"]
+    assert results[slow] == {
+        "messageId": number[slow],
+        "bookmarkId": slow,
+        "success": False,
+        "archived": False,
+        "screenshotSuccess": False,
+        "remainingDataSuccess": True,
+        "error": "Screenshot: Network timeout",
+    }
+    assert (results[broken]["archived"], results[broken]["remainingDataSuccess"]) == (False, True)
+    assert results[broken]["error"].startswith("Screenshot: ")
+    assert set(numbers(connect)) == {slow, broken}, "what failed stays in the queue"
+    archived = connect().execute(
+        "select (message->>'bookmarkId')::int, read_ct from bookmarks.add_bookmark_url_queue_archive "
+        "where archived_at > enqueued_at order by msg_id"
+    )
+    assert archived.fetchall() == [(id, 1) for id in good]
+
+
+async def test_a_page_becomes_a_whole_bookmark(bookmarks: Bookmarks, site: Site) -> None:
+    ada = bookmarks.user()
+    id = await ada.add(site.at("/"))
+    assert (await bookmarks.service.consume("GET"))["archivedCount"] == 1
+    found = await ada.bookmark(id)
+    assert (found["title"], found["description"]) == ("Penstock & co", "A gated pipe.")
+    told = found["meta_data"]
+    assert (told["width"], told["height"]) == SIZE
+    assert told["ocr"] == TEXT
+    assert TEXT in told["img_caption"]
+    assert len(told["blurhash"]) > 6
+    assert "og_image_error" not in told
+    for name, size in (("screenshot", (1280, 800)), ("og_image", SIZE), ("fav_icon", (32, 32))):
+        file = await ada.file(found[name])
+        assert file.headers["content-type"] == "image/png", name
+        assert Image.open(io.BytesIO(file.content)).size == size, name
+    [listed] = (await ada.get("")).json()["data"]["bookmarks"]
+    assert listed["title"] == found["title"]
+
+
+async def test_an_image_needs_no_screenshot(bookmarks: Bookmarks, site: Site) -> None:
+    """One by its ending, and one that is known only when somebody looks."""
+    site.answers["/picture"] = site.answers["/card.png"]
+    ada = bookmarks.user()
+    by_ending, by_type = await ada.add(site.at("/card.png")), await ada.add(site.at("/picture"))
+    told = await bookmarks.service.consume()
+    assert [result["archived"] for result in told["results"]] == [True, True]
+    assert [result["screenshotSuccess"] for result in told["results"]] == [True, True]
+    for id in (by_ending, by_type):
+        found = await ada.bookmark(id)
+        assert found["screenshot"] is None
+        assert (await ada.file(found["og_image"])).content == (await ada.file(site.at("/card.png"))).content
+        assert (found["meta_data"]["width"], found["meta_data"]["ocr"]) == (SIZE[0], TEXT)
+    assert not any(map(is_browser, site.server.requests))
+
+
+async def test_a_pdf_shows_its_first_page(bookmarks: Bookmarks, site: Site) -> None:
+    ada = bookmarks.user()
+    id = await ada.add(site.at("/report.pdf"))
+    await bookmarks.service.consume()
+    found = await ada.bookmark(id)
+    told = found["meta_data"]
+    assert (found["title"], told["is_pdf"], told["pages"]) == ("Annual report", True, 2)
+    image = Image.open(io.BytesIO((await ada.file(found["screenshot"])).content))
+    assert image.size == (told["screenshot"]["width"], told["screenshot"]["height"])
+    assert image.convert("P", palette=Image.Palette.WEB).convert("RGB").getpixel((10, 10)) == (0, 0, 153), "navy"
+
+
+INVALID: list[dict[str, Any]] = [
+    {},
+    {"bookmarkId": 0, "url": "https://example.com", "userId": "ada", "isImage": False},
+    {"bookmarkId": 7, "url": "", "userId": "ada", "isImage": False},
+    {"bookmarkId": 7, "url": "https://example.com", "favIcon": None, "isImage": False},
+    {"bookmarkId": 7, "url": "https://example.com", "userId": "ada", "isImage": "no"},
+    {"bookmarkId": "7", "url": "https://example.com", "userId": "ada", "isImage": False},
+    {"ctx": 1, "self": 2, "payload": 3},
+]
+
+
+async def test_an_invalid_message_stays_in_the_queue_with_its_error(
+    bookmarks: Bookmarks, site: Site, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = connect()
+    for message in INVALID:
+        connection.execute("select penstock.enqueue('add_bookmark_url', %s::text::jsonb, %s)", [_json(message), QUEUE])
+    good = await bookmarks.user().add(site.at("/report.pdf"))
+    with caplog.at_level(logging.ERROR, "penstock.recipes.bookmarks"):
+        told = await bookmarks.service.consume()
+    assert [told[name] for name in TOP[2:5]] == [len(INVALID) + 1, 1, len(INVALID)]
+    for result in told["results"]:
+        if result.get("bookmarkId") != good:
+            assert set(result) - {"bookmarkId"} == {"messageId", "success", "archived", "error"}
+            assert result["error"].startswith("Invalid message: ")
+            assert f"message {result['messageId']} of {QUEUE} stays in the queue: {result['error']}" in caplog.text
+    assert [result.get("bookmarkId") for result in told["results"]].count(7) == 3
+    rows = connection.execute(
+        "select q.message, m.error, q.vt > now() from bookmarks.add_bookmark_url_queue as q "
+        "join bookmarks.messages as m on m.id = q.msg_id"
+    ).fetchall()
+    assert sorted(map(_json, INVALID)) == sorted(_json(message) for message, _, _ in rows)
+    assert all(error and later for _, error, later in rows)
+
+
+async def test_what_is_not_a_message_at_all_is_reported_too(bookmarks: Bookmarks, connect: Connect) -> None:
+    connect().execute("select penstock.enqueue('something_else', '{}', %s)", [QUEUE])
+    [result] = (await bookmarks.service.consume())["results"]
+    assert set(result) == {"messageId", "success", "archived", "error"}
+    assert (result["archived"], "something_else" in result["error"]) == (False, True)
+
+
+async def test_a_message_for_somebody_elses_bookmark_does_nothing(
+    bookmarks: Bookmarks, site: Site, connect: Connect
+) -> None:
+    """The service has to say whose it is; that is checked, and so is the address."""
+    id = await bookmarks.user("ada").add(site.at("/report.pdf"))
+    await bookmarks.service.consume()
+    asked = len(site.server.requests)
+    for changed in ({"userId": "eve"}, {"url": site.at("/plain")}, {"bookmarkId": id + 1}):
+        message = {"bookmarkId": id, "url": site.at("/report.pdf"), "userId": "ada", "isImage": False} | changed
+        connect().execute("select bookmarks.send(%s::text::jsonb)", [_json(message)])
+    results = (await bookmarks.service.consume())["results"]
+    assert [(result["archived"], result["error"]) for result in results] == [(False, "Bookmark not found")] * 3
+    assert len(site.server.requests) == asked
+
+
+async def test_ten_at_most_are_read_at_a_time(bookmarks: Bookmarks, connect: Connect) -> None:
+    connect().execute("select bookmarks.send('{}') from generate_series(1, 12)")
+    assert [(await bookmarks.service.consume())["processedCount"] for _ in range(3)] == [10, 2, 0]
+
+
+async def test_what_is_not_finished_in_time_is_given_back(url: str, files: Path, site: Site, connect: Connect) -> None:
+    """At no cost of an attempt; and what was done of it is not done again."""
+    go_on = site.hang("/favicon.ico")
+    async with Penstock(url, artifacts=files) as app:
+        install(app, allow=["127.0.0.1"], budget=5.0)
+        async with serving(app) as bookmarks:
+            await bookmarks.user().add(site.at("/report.pdf"))
+            [result] = (await bookmarks.service.consume())["results"]
+            assert set(result) == {"messageId", "bookmarkId", "success", "archived", "error"}
+            assert (result["archived"], result["error"]) == (False, "Not finished in time; it will be read again")
+            [state] = connect().execute("select state, attempt from penstock.jobs where queue = %s", [QUEUE]).fetchall()
+            assert state == ("ready", 0)
+            go_on.set()
+            assert (await bookmarks.service.consume())["archivedCount"] == 1
+    assert site.hits("/report.pdf") == 1
+
+
+def _json(value: object) -> str:
+
+    return json.dumps(value, sort_keys=True)
