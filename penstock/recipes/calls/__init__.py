@@ -1,0 +1,115 @@
+"""Calls: recordings are turned into audio, text and an analysis, stage by stage.
+
+`penstock up penstock.recipes.calls:app`, or `install(app)` into an application of your own.
+"""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock import Backoff, Penstock, PenstockError
+from penstock.storage import Store
+
+if TYPE_CHECKING:
+    from penstock.recipes.calls.analysis import Analyst
+    from penstock.recipes.calls.pipeline import Stage
+    from penstock.recipes.calls.transcription import Transcriber
+
+__all__ = ["install", "make_app"]
+
+GIGABYTE = 1024**3
+POLL_INTERVAL = 5.0
+DAY = 24 * 3600
+
+
+def install(
+    app: Penstock,
+    *,
+    transcriber: "Transcriber | None" = None,
+    analyst: "Analyst | None" = None,
+    poll_interval: float | None = None,
+    max_polls: int | None = None,
+    max_bytes: int = GIGABYTE,
+    queues: "Mapping[Stage, str] | None" = None,
+    max_attempts: int | None = None,
+    backoff: Backoff | None = None,
+) -> None:
+    """Adds tables, jobs and routes to an application. Without providers, those that the environment names, else the
+    offline ones.
+
+    `poll_interval`: seconds between two looks at a transcription, SPEECHKIT_POLL_INTERVAL_MS unless given; `max_polls`:
+    after how many it has failed, unless given a day's. `max_bytes` of a recording; the server's own limit for uploads
+    (PENSTOCK_MAX_UPLOAD) holds too. `queues` says where each stage's jobs wait.
+    """
+    if missing := [name for name in ("fastapi", "av") if find_spec(name) is None]:
+        raise PenstockError(f"calls need {', '.join(missing)}: pip install 'penstock[calls]'")
+    from penstock.recipes.calls.call import CallFiles
+    from penstock.recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
+    from penstock.recipes.calls.routes import UPLOADS, make_router
+    from penstock.recipes.calls.stages import Stages
+
+    interval = poll_interval if poll_interval is not None else _poll_interval()
+    stages = Stages(CallFiles(app), transcriber or _transcriber(), analyst or _analyst(), interval)
+    pipeline = Pipeline(
+        app,
+        stages,
+        max_polls=max_polls if max_polls is not None else ceil(DAY / max(interval, 0.1)),
+        queues=queues or QUEUES,
+        max_attempts=max_attempts or MAX_ATTEMPTS,
+        backoff=backoff or BACKOFF,
+    )
+    app.add_migrations("calls", files(__package__) / "migrations")
+    app.add_routes(make_router(pipeline, max_bytes), uploads=[UPLOADS])
+
+
+def make_app(url: str | None = None, *, artifacts: str | Path | Store | None = None) -> Penstock:
+    """An application of its own that is nothing but calls."""
+    app = Penstock(url, artifacts=artifacts)
+    install(app)
+    return app
+
+
+def _poll_interval() -> float:
+    told = os.environ.get("SPEECHKIT_POLL_INTERVAL_MS")
+    if told is None:
+        return POLL_INTERVAL
+    if not told.isdigit():
+        raise PenstockError(f"SPEECHKIT_POLL_INTERVAL_MS must be a whole number of milliseconds, not {told!r}")
+    return int(told) / 1000
+
+
+def _transcriber() -> "Transcriber":
+    if os.environ.get("SPEECHKIT_API_KEY") or os.environ.get("SPEECHKIT_IAM_TOKEN"):
+        from penstock.recipes.calls.transcription.speechkit import SpeechKit
+
+        return SpeechKit()
+    from penstock.recipes.calls.transcription.offline import OfflineTranscriber
+
+    return OfflineTranscriber()
+
+
+def _analyst() -> "Analyst":
+    if model := os.environ.get("CALLS_ANALYSIS_MODEL"):
+        from penstock.recipes.calls.analysis.claude import ClaudeAnalyst
+
+        return ClaudeAnalyst(model)
+    from penstock.recipes.calls.analysis.offline import OfflineAnalyst
+
+    return OfflineAnalyst()
+
+
+@cache
+def _app() -> Penstock:
+    return make_app()
+
+
+def __getattr__(name: str) -> Penstock:
+    """`app`, made when it is asked for: the processes that decode sound need none of it."""
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,160 @@
+"""A call and its files: where each is, whether it is there, and what the database is told of it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+import psycopg
+
+from penstock import Artifact, Context, Penstock
+from penstock.recipes.calls.audio import AudioFacts
+
+Type = Literal["raw", "audio", "ogg", "transcript", "analysis"]
+NAMES: Mapping[Type, str] = {
+    "raw": "raw",
+    "audio": "audio.flac",
+    "ogg": "audio.ogg",
+    "transcript": "transcript.json",
+    "analysis": "analysis.json",
+}
+WHILE_IT_TAKES = 7 * 24 * 3600.0
+"""Seconds that a file is kept which is only there to be worked on. It goes as soon as it is of no more use; this is for
+what nobody came back to."""
+_PATIENCE = "10s"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    org: UUID
+    id: UUID
+    tries: int = 1
+    """How often it was begun from the start, by an upload and by whoever asked to try again."""
+
+    def path(self, type: Type) -> str:
+        """Within the organisation's folder; the same for every attempt."""
+        return f"{self.id}/{NAMES[type]}"
+
+    def whole_path(self, type: Type) -> str:
+        return f"_{self.org}/{self.path(type)}"
+
+    @property
+    def name_at_provider(self) -> str:
+        """Another one each time it is begun from the start: a provider may answer with the operation that failed."""
+        return f"{self.org}/{self.id}/{self.tries}.ogg"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What a stage needs to know of a stored file."""
+
+    id: UUID
+    path: str
+    metadata: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, artifact: Artifact) -> "File":
+        return cls(artifact.id, artifact.path, artifact.metadata)
+
+    @property
+    def facts(self) -> AudioFacts:
+        """What was noted about a file of sound when it was made."""
+        return msgspec.convert(self.metadata, AudioFacts)
+
+
+class Deleted(Exception):
+    """The call is no more."""
+
+
+class Gone(Exception):
+    """A file that is needed is not there any more, and cannot be made again here; the message is for people."""
+
+
+class CallFiles:
+    def __init__(self, app: Penstock) -> None:
+        self._app = app
+
+    async def look_up(self, org: UUID, id: UUID, *types: Type) -> tuple[Call, dict[Type, File]]:
+        """A call, and those of these files that are there: on record, and in the store. Raises Deleted."""
+        async with self._app.atransaction() as connection:
+            rows = await connection.execute("select tries from calls.calls where id = %s and org_id = %s", [id, org])
+            known = await rows.fetchone()
+            if known is None:
+                raise Deleted
+            stored = await _stored(connection, call := Call(org, id, *known), types)
+        return call, {type: file for type, file in stored.items() if await self._is_there(file)}
+
+    async def is_worked_on(self, flow: UUID) -> bool:
+        """Whether any job of its flow has not ended yet."""
+        async with self._app.atransaction() as connection:
+            live = await connection.execute("select from penstock.jobs where id = %s or parent = %s", [flow, flow])
+            return live.rowcount > 0
+
+    async def fetch(self, file: File, to: Path) -> Path:
+        """Brings a file onto this machine, however large it is."""
+        opened = await asyncio.to_thread(to.open, "wb")
+        try:
+            async for chunk in self._app.artifacts.aopen(file.id):
+                await asyncio.to_thread(opened.write, chunk)
+        finally:
+            await asyncio.to_thread(opened.close)
+        return to
+
+    async def read(self, file: File) -> bytes:
+        return await self._app.artifacts.aread(file.id)
+
+    async def remove(self, call: Call, *types: Type) -> None:
+        """Whichever of them there are, even if only on record."""
+        async with self._app.atransaction() as connection:
+            stored = await _stored(connection, call, types)
+        if stored:
+            await self._app.artifacts.adelete(*(file.id for file in stored.values()))
+
+    async def _is_there(self, file: File) -> bool:
+        try:
+            await self._app.artifacts.store.open(file.path, 0, 1)
+        except FileNotFoundError:
+            return False
+        return True
+
+
+async def _stored(connection: psycopg.AsyncConnection[Any], call: Call, types: Sequence[Type]) -> dict[Type, File]:
+    """By their paths: a run that was killed may have stored a file and told nobody."""
+    by_path: dict[str, Type] = {call.whole_path(type): type for type in types}
+    rows = await connection.execute(
+        """
+        select id, path, metadata
+          from penstock.artifacts
+         where path = any(%s)
+           and state = 'stored'
+           and (expires_at is null or expires_at > now())
+        """,
+        [list(by_path)],
+    )
+    return {by_path[path]: File(id, path, metadata) for id, path, metadata in await rows.fetchall()}
+
+
+async def record(
+    ctx: Context, call: Call, type: Type, file: File, *, obsolete: Type | None = None, seconds: float | None = None
+) -> None:
+    """Tells the database, in the transaction that completes the job, of a file and of one that it has replaced."""
+    async with ctx.transaction() as connection:
+        # a run that froze right here keeps its row locked, and must not hold up the next one for good
+        await connection.execute("select set_config('lock_timeout', %s, true)", [_PATIENCE])
+        await connection.execute(
+            "delete from calls.artifacts where call_id = %s and (type = %s and artifact_id <> %s or type = %s)",
+            [call.id, type, file.id, obsolete],
+        )
+        await connection.execute(
+            """
+            insert into calls.artifacts (call_id, org_id, type, artifact_id, path)
+            values (%s, %s, %s, %s, %s)
+                on conflict do nothing
+            """,
+            [call.id, call.org, type, file.id, file.path],
+        )
+        if seconds is not None:
+            await connection.execute("update calls.calls set seconds = %s where id = %s", [seconds, call.id])

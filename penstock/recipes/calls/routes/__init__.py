@@ -1,0 +1,17 @@
+"""The recipe's routes."""
+
+from fastapi import APIRouter
+
+from penstock.recipes.calls.pipeline import Pipeline
+from penstock.recipes.calls.routes import looking, uploads
+
+UPLOADS = "/api/v1/calls"
+
+__all__ = ["UPLOADS", "make_router"]
+
+
+def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
+    router = APIRouter(prefix="/api/v1")
+    router.include_router(uploads.make_router(pipeline, max_bytes))
+    router.include_router(looking.make_router(pipeline))
+    return router

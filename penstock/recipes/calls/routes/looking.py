@@ -1,0 +1,122 @@
+"""One call or many: look, delete, try again."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from fastapi import APIRouter, Query
+from psycopg.rows import dict_row
+from starlette.responses import Response
+
+from penstock.recipes.calls.call import Call
+from penstock.recipes.calls.pipeline import Pipeline
+from penstock.recipes.calls.routes.access import refuse_strangers, visible_call
+from penstock.recipes.calls.routes.shapes import COLUMNS, Accepted, Calls, CallStatus, stages_of, summary
+from penstock.server import Caller, Problem, Services, Shared, link_to, problems
+
+_JSON = "application/json"
+
+
+def make_router(pipeline: Pipeline) -> APIRouter:
+    router = APIRouter(prefix="/calls", tags=["calls"])
+
+    @router.get("", summary="Calls of an organisation, newest first", response_model=Calls, responses=problems(403))
+    async def list_calls(
+        caller: Caller,
+        shared: Shared,
+        org_id: Annotated[
+            UUID | None, Query(alias="orgId", description="Of one of your organisations; of all unless given.")
+        ] = None,
+        cursor: Annotated[UUID | None, Query(description="`nextCursor` of the page before.")] = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> Response:
+        if org_id is not None:
+            refuse_strangers(caller, org_id)
+        async with shared.acting_as(caller) as connection, connection.cursor(row_factory=dict_row) as rows:
+            await rows.execute(
+                f"""
+                select {COLUMNS}
+                  from calls.calls as c
+                 where (%(org)s::uuid is null or c.org_id = %(org)s)
+                   and (%(cursor)s::uuid is null
+                        or (c.created_at, c.id) < (select created_at, id from calls.calls where id = %(cursor)s))
+                 order by c.created_at desc, c.id desc
+                 limit %(limit)s
+                """.encode(),
+                {"org": org_id, "cursor": cursor, "limit": limit + 1},
+            )
+            found = await rows.fetchall()
+        page = [summary(row) for row in found[:limit]]
+        return _json({"calls": page, "nextCursor": page[-1]["id"] if len(found) > limit else None})
+
+    @router.get("/{id}", summary="How a call is doing", response_model=CallStatus, responses=problems(404))
+    async def get_call(id: UUID, caller: Caller, shared: Shared) -> Response:
+        row = await visible_call(shared, caller, id)
+        files = await _links(shared, row["artifacts"] or {})
+        return _json(summary(row) | {"stages": stages_of(row), "files": files})
+
+    @router.delete(
+        "/{id}",
+        status_code=204,
+        summary="Delete a call",
+        description="Stops whatever works on it. Its files go a moment later.",
+        response_class=Response,
+        responses=problems(404),
+    )
+    async def delete_call(id: UUID, caller: Caller, shared: Shared) -> Response:
+        row = await visible_call(shared, caller, id)
+        await shared.app.jobs.acancel(row["job_id"], reason="the call was deleted")
+        async with shared.app.atransaction() as connection:
+            rows = await connection.execute("delete from calls.calls where id = %s returning job_id, tries", [id])
+            if (deleted := await rows.fetchone()) is not None:
+                job, tries = deleted
+                await pipeline.remove_files(Call(row["org_id"], id, tries), job, connection)
+        return Response(status_code=204)
+
+    @router.post(
+        "/{id}/retry",
+        status_code=202,
+        summary="Try a failed call again",
+        description="From the stage that failed: what is there already is not made again.",
+        response_model=Accepted,
+        responses=problems(404, 409),
+    )
+    async def retry_call(id: UUID, caller: Caller, shared: Shared) -> Response:
+        await visible_call(shared, caller, id)
+        async with shared.app.atransaction() as connection:
+            # of two who try at once one waits here, and finds it under way
+            await connection.execute("select from calls.calls where id = %s for update", [id])
+            async with connection.cursor(row_factory=dict_row) as rows:
+                await rows.execute(f"select {COLUMNS} from calls.calls as c where c.id = %s".encode(), [id])
+                row = await rows.fetchone()
+            if row is None or summary(row)["status"] != "failed" or _unfinished(row):
+                raise Problem(409, "only a call that has failed can be tried again")
+            jobs = pipeline.flow(Call(row["org_id"], id)).jobs()
+            await connection.execute(
+                "update calls.calls set job_id = %s, tries = tries + 1 where id = %s", [jobs[0].id, id]
+            )
+            await shared.app.aenqueue_many(jobs, connection=connection)
+        return _json({"id": id, "jobId": jobs[0].id, "created": True}, 202)
+
+    return router
+
+
+def _unfinished(row: dict[str, Any]) -> bool:
+    """A stage has failed, and another has not been told so yet."""
+    return any(stage["finishedAt"] is None for stage in row["stages"] or [])
+
+
+async def _links(services: Services, artifacts: dict[str, str]) -> dict[str, Any]:
+    links: dict[str, Any] = {}
+    for type in ("audio", "transcript", "analysis"):
+        artifact = await services.app.artifacts.aget(UUID(artifacts[type])) if type in artifacts else None
+        links[type] = None
+        if artifact is not None and not artifact.expired:
+            url, _ = await link_to(services, artifact)
+            size, content_type = artifact.size, artifact.content_type
+            links[type] = {"artifactId": artifact.id, "url": url, "size": size, "contentType": content_type}
+    return links
+
+
+def _json(told: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(told), status, media_type=_JSON)

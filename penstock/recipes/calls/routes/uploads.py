@@ -1,0 +1,148 @@
+"""Uploading a recording."""
+
+from typing import Annotated, Any
+from uuid import UUID, uuid4
+
+import msgspec
+import psycopg
+from fastapi import APIRouter, Header, Query, Request
+from psycopg.rows import dict_row
+from starlette.responses import Response
+
+from penstock import Artifact, NewJob
+from penstock.recipes.calls.call import Call
+from penstock.recipes.calls.pipeline import Pipeline
+from penstock.recipes.calls.routes.access import refuse_strangers
+from penstock.recipes.calls.routes.shapes import Accepted
+from penstock.recipes.calls.uploading import content_type_of, receive
+from penstock.server import Caller, Identity, Problem, Services, Shared, problems
+
+FileName = Annotated[
+    str,
+    Query(
+        alias="fileName",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[^\x00-\x1f\x7f/\\]+$",
+        description="What it is called.",
+        examples=["call.mp4"],
+    ),
+]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="A second request with the same key gets the call of the first; its body is not read.",
+    ),
+]
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "The recording itself.",
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in ("audio/*", "video/*", "application/octet-stream")
+        },
+    }
+}
+
+
+def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
+    router = APIRouter(prefix="/calls", tags=["calls"])
+
+    @router.post(
+        "",
+        status_code=201,
+        summary="Upload a recording",
+        description="`curl --data-binary @call.mp4 -H 'Content-Type: video/mp4' '…/calls?orgId=…&fileName=call.mp4'`",
+        response_model=Accepted,
+        responses=problems(403, 409, 415)
+        | {200: {"description": "It was uploaded before, with the same Idempotency-Key.", "model": Accepted}},
+        openapi_extra=_BODY,
+    )
+    async def upload_call(
+        request: Request,
+        caller: Caller,
+        shared: Shared,
+        org_id: Annotated[UUID, Query(alias="orgId", description="Whose it is to be: an organisation of yours.")],
+        file_name: FileName = "recording",
+        key: IdempotencyKey = None,
+    ) -> Response:
+        refuse_strangers(caller, org_id)
+        content_type = content_type_of(request.headers.get("content-type"), file_name)
+        earlier = await _uploaded_before(shared, caller, org_id, key)
+        if earlier is not None:
+            return _same(earlier, file_name)
+        call = Call(org_id, uuid4())
+        raw = await receive(shared.app, request, call, content_type, max_bytes)
+        jobs = pipeline.flow(call).jobs()
+        async with shared.app.atransaction() as connection:
+            created = await _insert(connection, call, caller, file_name, raw, jobs[0], key)
+            if created:
+                await shared.app.aenqueue_many(jobs, connection=connection)
+        if created:
+            return _accepted(call.id, jobs[0].id, created=True)
+        # another request with this key was faster
+        await shared.app.artifacts.adelete(raw.id)
+        earlier = await _uploaded_before(shared, caller, org_id, key)
+        if earlier is None:
+            raise Problem(409, "the call of this Idempotency-Key has just been deleted; try again")
+        return _same(earlier, file_name)
+
+    return router
+
+
+async def _insert(
+    connection: psycopg.AsyncConnection[Any],
+    call: Call,
+    caller: Identity,
+    file_name: str,
+    raw: Artifact,
+    flow: NewJob,
+    key: str | None,
+) -> bool:
+    inserted = await connection.execute(
+        """
+        insert into calls.calls (id, org_id, user_id, file_name, content_type, size, job_id, idempotency_key)
+        values (%s, %s, %s, %s, %s, %s, %s, %s)
+            on conflict (org_id, coalesce(user_id, ''), idempotency_key) where idempotency_key is not null do nothing
+        """,
+        [call.id, call.org, caller.subject, file_name, raw.content_type, raw.size, flow.id, key],
+    )
+    if inserted.rowcount == 0:
+        return False
+    await connection.execute(
+        "insert into calls.artifacts (call_id, org_id, type, artifact_id, path) values (%s, %s, 'raw', %s, %s)",
+        [call.id, call.org, raw.id, raw.path],
+    )
+    return True
+
+
+async def _uploaded_before(services: Services, caller: Identity, org: UUID, key: str | None) -> dict[str, Any] | None:
+    if key is None:
+        return None
+    async with services.app.atransaction() as connection, connection.cursor(row_factory=dict_row) as rows:
+        await rows.execute(
+            """
+            select id, job_id, file_name
+              from calls.calls
+             where org_id = %s and coalesce(user_id, '') = %s and idempotency_key = %s
+            """,
+            [org, caller.subject or "", key],
+        )
+        return await rows.fetchone()
+
+
+def _same(earlier: dict[str, Any], file_name: str) -> Response:
+    if earlier["file_name"] != file_name:
+        wrong = {"field": "Idempotency-Key", "problem": f"was used for {earlier['file_name']}"}
+        raise Problem(422, f"{wrong['field']}: {wrong['problem']}", errors=[wrong])
+    return _accepted(earlier["id"], earlier["job_id"], created=False)
+
+
+def _accepted(call: UUID, job: UUID, *, created: bool) -> Response:
+    told = {"id": call, "jobId": job, "created": created}
+    headers = {"Location": f"/api/v1/calls/{call}"}
+    return Response(msgspec.json.encode(told), 201 if created else 200, headers, "application/json")

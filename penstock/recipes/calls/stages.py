@@ -1,0 +1,195 @@
+"""The four stages of a call. Each can be run again at any moment: it finds what it made before, and goes on from there.
+
+A stage stores its file at the call's own path, removes what that has made obsolete, and tells the database in the
+transaction that completes its job. The stored file is what counts: a worker may be killed between any two of these.
+"""
+
+from collections.abc import Awaitable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+
+from penstock import Cancel, Context, Fail, Snooze
+from penstock.recipes.calls import audio_apart
+from penstock.recipes.calls.analysis import AnalysisFailed, Analyst
+from penstock.recipes.calls.audio import NoAudio
+from penstock.recipes.calls.call import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
+from penstock.recipes.calls.transcription import Transcriber, Transcript, TranscriptionFailed
+from penstock.recipes.calls.work_folder import work_folder
+
+T = TypeVar("T")
+
+
+class Extracted(msgspec.Struct, frozen=True, rename="camel"):
+    """What came of `extract_audio`."""
+
+    audio_path: str
+    seconds: float
+    channels: int
+    rate: int
+
+
+class Started(msgspec.Struct, frozen=True, rename="camel"):
+    """What came of `transcribe_start`, and what `transcribe_poll` goes by."""
+
+    operation_id: str | None
+    audio_path: str
+    ogg_path: str | None
+
+
+class Transcribed(msgspec.Struct, frozen=True, rename="camel"):
+    """What came of `transcribe_poll`."""
+
+    transcript_path: str
+
+
+class Analyzed(msgspec.Struct, frozen=True, rename="camel"):
+    """What came of `analyze`."""
+
+    analysis_path: str
+
+
+class Stages:
+    def __init__(self, files: CallFiles, transcriber: Transcriber, analyst: Analyst, poll_interval: float) -> None:
+        self._files = files
+        self._transcriber = transcriber
+        self._analyst = analyst
+        self._poll_interval = poll_interval
+
+    async def extract(self, ctx: Context, org: UUID, id: UUID) -> Extracted:
+        call, found = await self._files.look_up(org, id, "raw", "audio")
+        audio = found.get("audio") or await self._make_audio(ctx, call, found.get("raw"))
+        await self._files.remove(call, "raw")
+        facts = audio.facts
+        await record(ctx, call, "audio", audio, obsolete="raw", seconds=facts.seconds)
+        return Extracted(audio.path, facts.seconds, facts.channels, facts.rate)
+
+    async def _make_audio(self, ctx: Context, call: Call, raw: File | None) -> File:
+        if raw is None:
+            raise Gone("the recording is not there any more; upload it again")
+        await ctx.progress(5, "Fetching the recording…")
+        with work_folder() as folder:
+            source = await self._files.fetch(raw, folder / "raw")
+            await ctx.progress(40, "Extracting the sound…")
+            facts = await audio_apart.extract_audio(source, made := folder / "audio.flac")
+            artifact = await ctx.artifacts.put(
+                "audio.flac", made, type="audio", content_type="audio/flac", duration=facts.seconds,
+                metadata=msgspec.to_builtins(facts), path=call.path("audio"),
+            )  # fmt: skip
+        return File.of(artifact)
+
+    async def start(self, ctx: Context, org: UUID, id: UUID) -> Started:
+        call, found = await self._files.look_up(org, id, "audio", "ogg", "transcript")
+        audio, ogg = found.get("audio"), found.get("ogg")
+        if audio is None:
+            raise Gone("the sound of the recording is not there any more; upload it again")
+        if "transcript" in found:
+            await self._forget(call, None)
+            return Started(None, audio.path, None)
+        await ctx.progress(10, "Preparing the sound…")
+        with work_folder() as folder:
+            sound = folder / "audio.ogg"
+            if ogg is None:
+                ogg = await self._make_ogg(ctx, call, audio, sound)
+            else:
+                await self._files.fetch(ogg, sound)
+            await ctx.progress(60, "Handing the sound over…")
+            facts = ogg.facts
+
+            async def start() -> str:
+                return await self._transcriber.start(sound, name=call.name_at_provider, facts=facts)
+
+            # remembered at once: a run that dies after this does not pay for another transcription
+            operation = await ctx.step("start", start)
+        await record(ctx, call, "ogg", ogg)
+        return Started(operation, audio.path, ogg.path)
+
+    async def _make_ogg(self, ctx: Context, call: Call, audio: File, to: Path) -> File:
+        source = await self._files.fetch(audio, to.with_name("audio.flac"))
+        facts = await audio_apart.to_ogg_opus(source, to)
+        artifact = await ctx.artifacts.put(
+            "audio.ogg", to, type="ogg", content_type="audio/ogg", duration=facts.seconds,
+            metadata=msgspec.to_builtins(facts), path=call.path("ogg"), expires_in=WHILE_IT_TAKES,
+        )  # fmt: skip
+        return File.of(artifact)
+
+    async def poll(self, ctx: Context, org: UUID, id: UUID) -> Transcribed | Snooze:
+        call, found = await self._files.look_up(org, id, "transcript")
+        [earlier] = await ctx.outputs()
+        operation = msgspec.convert(earlier.output, Started).operation_id
+        transcript = found.get("transcript")
+        if transcript is None:
+            if ctx.job.snoozes == 0:
+                await ctx.progress(1, "Transcribing…")
+            said = await self._ask(call, operation)
+            if said is None:
+                return Snooze(self._poll_interval)
+            artifact = await ctx.artifacts.put(
+                "transcript.json", said.to_json(), type="transcript", content_type="application/json",
+                duration=said.seconds, path=call.path("transcript"),
+            )  # fmt: skip
+            transcript = File.of(artifact)
+        await self._forget(call, operation)
+        await record(ctx, call, "transcript", transcript, obsolete="ogg")
+        return Transcribed(transcript.path)
+
+    async def _ask(self, call: Call, operation: str | None) -> Transcript | None:
+        if operation is None:
+            raise Gone("the transcript is not there any more; try again")
+        with ExitStack() as ending:
+
+            async def audio() -> Path:
+                _, found = await self._files.look_up(call.org, call.id, "ogg")
+                if "ogg" not in found:
+                    raise Gone("the sound to be transcribed is not there any more; try again")
+                return await self._files.fetch(found["ogg"], ending.enter_context(work_folder()) / "audio.ogg")
+
+            try:
+                return await self._transcriber.poll(operation, audio)
+            except TranscriptionFailed:
+                await self._transcriber.forget(operation, name=call.name_at_provider)
+                raise
+
+    async def _forget(self, call: Call, operation: str | None) -> None:
+        """What was only there to be transcribed, here and at the provider's."""
+        await self._transcriber.forget(operation, name=call.name_at_provider)
+        await self._files.remove(call, "ogg")
+
+    async def analyze(self, ctx: Context, org: UUID, id: UUID) -> Analyzed:
+        call, found = await self._files.look_up(org, id, "transcript", "analysis")
+        analysis = found.get("analysis")
+        if analysis is None:
+            if "transcript" not in found:
+                raise Gone("the transcript is not there any more; try again")
+            await ctx.progress(90, "Analyzing…", phase="analyze")
+            transcript = Transcript.from_json(await self._files.read(found["transcript"]))
+            told = (await self._analyst.analyze(transcript)).to_json()
+            artifact = await ctx.artifacts.put(
+                "analysis.json", told, type="analysis", content_type="application/json", path=call.path("analysis")
+            )
+            analysis = File.of(artifact)
+        await record(ctx, call, "analysis", analysis)
+        return Analyzed(analysis.path)
+
+    async def remove(self, call: Call, job: UUID) -> Snooze | None:
+        """Removes what is left of a call that was deleted, when nobody works on it any more."""
+        if await self._files.is_worked_on(job):
+            return Snooze(1)
+        for tries in range(1, call.tries + 1):
+            await self._transcriber.forget(None, name=replace(call, tries=tries).name_at_provider)
+        await self._files.remove(call, "raw", "audio", "ogg", "transcript", "analysis")
+        return None
+
+
+async def ending_for_people(work: Awaitable[T]) -> T | Fail | Cancel:
+    """What no further attempt would change ends the job, and says why; anything else raised is tried again."""
+    try:
+        return await work
+    except Deleted:
+        return Cancel("the call was deleted")
+    except (NoAudio, TranscriptionFailed, AnalysisFailed, Gone) as error:
+        return Fail(str(error))

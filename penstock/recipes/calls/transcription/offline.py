@@ -1,0 +1,60 @@
+"""The transcriber that needs no service: a recognizer from a wheel, in a process of its own."""
+
+import asyncio
+import hashlib
+import math
+import os
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from penstock.recipes.calls.audio import AudioFacts
+from penstock.recipes.calls.audio_apart import Crashed, run_apart
+from penstock.recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
+
+Recognizer = Literal["moonshine", "pocketsphinx", "voice_activity"]
+_MEMORY = 2 << 30
+
+
+class OfflineTranscriber:
+    """English only. `start` keeps nothing, so any worker may poll; `poll` does all the work and is ready at once: it
+    takes about a quarter as long as the call for each of its channels. `recognizer` is the best that is installed
+    unless told; `at_once` processes run beside each other, as many as there are cores."""
+
+    name = "offline"
+
+    def __init__(self, recognizer: Recognizer | None = None, *, at_once: int | None = None) -> None:
+        self._recognizer = recognizer
+        self._at_once = at_once or os.cpu_count() or 1
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def start(self, audio: Path, *, name: str, facts: AudioFacts) -> str:  # noqa: ARG002
+        """The id is made of the audio and how long it is: the same for each attempt."""
+        digest = await asyncio.to_thread(_digest, audio)
+        return f"{digest}-{math.ceil(facts.seconds * facts.channels)}"
+
+    async def poll(self, operation: str, audio: AudioSource) -> Transcript | None:
+        _, _, seconds = operation.partition("-")
+        if not seconds.isdecimal():
+            raise TranscriptionFailed(f"{operation!r} is no operation of the offline transcriber")
+        asked = msgspec.json.encode({"source": str(await audio()), "recognizer": self._recognizer})
+        loop = asyncio.get_running_loop()
+        async with self._turns.setdefault(loop, asyncio.Semaphore(self._at_once)):
+            with as_file(files(__package__) / "listening.py") as program:
+                try:
+                    # far more than it takes, so that only what is stuck is ended
+                    told = await run_apart(program, asked, seconds=300 + 5 * int(seconds), memory=_MEMORY)
+                except Crashed as error:
+                    raise TranscriptionFailed("the recording breaks what should recognize it") from error
+        return msgspec.json.decode(told, type=Transcript)
+
+    async def forget(self, operation: str | None, *, name: str) -> None:
+        """Nothing was left anywhere."""
+
+
+def _digest(audio: Path) -> str:
+    with audio.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:40]

@@ -1,0 +1,41 @@
+"""The recipe on a fresh database: a real server on a loopback port, a folder for files, providers that are quick."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import Backoff, Penstock
+from penstock.recipes.calls import install
+from tests.recipes.calls.asking import Calls, serving
+from tests.recipes.calls.providers import Clerk, Reader
+
+Make = Callable[..., AbstractAsyncContextManager[Calls]]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    return tmp_path / "files"
+
+
+@pytest.fixture
+def make(url: str, files: Path) -> Make:
+    """Serves the recipe with other options; tried again at once unless told otherwise."""
+
+    @asynccontextmanager
+    async def make_one(settings: dict[str, Any] | None = None, **options: Any) -> AsyncIterator[Calls]:
+        chosen: dict[str, Any] = {"transcriber": Clerk(), "analyst": Reader(), "poll_interval": 0.01}
+        async with Penstock(url, artifacts=files) as app:
+            install(app, **chosen | {"backoff": Backoff.constant(0.01)} | options)
+            async with serving(app, **settings or {}) as calls:
+                yield calls
+
+    return make_one
+
+
+@pytest.fixture
+async def calls(make: Make) -> AsyncIterator[Calls]:
+    async with make() as calls:
+        yield calls

@@ -1,0 +1,150 @@
+"""Workers of the recipe in processes of their own, which die by SIGKILL at a given point.
+
+It loads everything once and forks for each worker. A line of JSON on its input is a command: {"run": […]} answers with
+the process, {"end": pid, "kill": bool} with how it ended.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from penstock import Backoff, Context, JobContext, Penstock
+from penstock.middleware import CallNext
+from penstock.recipes.calls import install
+from penstock.recipes.calls.audio import AudioFacts
+from penstock.recipes.calls.pipeline import STAGES
+from penstock.storage import Found, Opened, Store, Written, store_at
+from tests.recipes.calls.providers import Clerk, Reader
+
+FILES = dict(zip(STAGES, ("audio.flac", "audio.ogg", "transcript.json", "analysis.json"), strict=True))
+"""What each stage stores."""
+POINTS = [
+    *(f"{stage}: {moment}" for stage in STAGES for moment in ("begun", "file stored", "returned", "completed")),
+    "transcribe_start: provider begun",
+    "extract_audio: before raw is removed",
+    "extract_audio: after raw is removed",
+    "transcribe_poll: before audio.ogg is removed",
+    "transcribe_poll: after audio.ogg is removed",
+]
+
+
+class Doom:
+    """Dies when its point is reached."""
+
+    def __init__(self, point: str) -> None:
+        self._point = point
+
+    def reach(self, point: str) -> None:
+        if point == self._point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DeadlyStore:
+    """A store that takes the process with it."""
+
+    def __init__(self, inner: Store, doom: Doom) -> None:
+        self._inner = inner
+        self._doom = doom
+
+    async def put(self, path: str, data: bytes | AsyncIterator[bytes], **options: Any) -> Written:
+        written = await self._inner.put(path, data, **options)
+        for stage, name in FILES.items():
+            if path.endswith(name):
+                self._doom.reach(f"{stage}: file stored")
+        return written
+
+    async def delete(self, path: str) -> None:
+        name = path.rpartition("/")[2]
+        for stage in STAGES:
+            self._doom.reach(f"{stage}: before {name} is removed")
+        await self._inner.delete(path)
+        for stage in STAGES:
+            self._doom.reach(f"{stage}: after {name} is removed")
+
+    async def open(self, path: str, start: int = 0, end: int | None = None) -> Opened:
+        return await self._inner.open(path, start, end)
+
+    def list(self, prefix: str = "") -> AsyncIterator[Found]:
+        return self._inner.list(prefix)
+
+    async def sign(self, path: str, seconds: int) -> str | None:
+        return await self._inner.sign(path, seconds)
+
+    async def tidy(self, grace: float) -> int:
+        return await self._inner.tidy(grace)
+
+    def blocking(self) -> Store:
+        return DeadlyStore(self._inner.blocking(), self._doom)
+
+
+class DeadlyClerk(Clerk):
+    def __init__(self, doom: Doom) -> None:
+        super().__init__(polls=1)
+        self._doom = doom
+
+    async def start(self, audio: Path, *, name: str, facts: AudioFacts) -> str:
+        operation = await super().start(audio, name=name, facts=facts)
+        self._doom.reach("transcribe_start: provider begun")
+        return operation
+
+
+def doomed_app(url: str, files: str, point: str) -> Penstock:
+    doom = Doom(point)
+    app = Penstock(url, artifacts=DeadlyStore(store_at(files), doom))
+    install(app, transcriber=DeadlyClerk(doom), analyst=Reader(), poll_interval=0.01, backoff=Backoff.constant(0.01))
+
+    @app.middleware
+    async def die(ctx: JobContext, call_next: CallNext) -> Any:
+        doom.reach(f"{ctx.kind}: begun")
+        result = await call_next()
+        if type(result).__name__ != "Snooze":
+            doom.reach(f"{ctx.kind}: returned")
+        return result
+
+    complete = Context.complete
+
+    async def complete_and_die(ctx: Context, output: bytes | None) -> bool:
+        accepted = await complete(ctx, output)
+        doom.reach(f"{ctx.kind}: completed")
+        return accepted
+
+    Context.complete = complete_and_die  # type: ignore[method-assign, assignment]
+    return app
+
+
+def fork_worker(url: str, files: str, point: str) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            tempfile.tempdir = str(Path(files).parent)
+            app = doomed_app(url, files, point)
+            asyncio.run(app.run_worker(dict.fromkeys(app.queue_names, 2)))
+        finally:
+            os._exit(1)
+    return pid
+
+
+def end(pid: int, kill: bool) -> int:
+    if kill:
+        os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def main() -> None:
+    # what this imports is there for all who are forked; it opens nothing
+    with tempfile.TemporaryDirectory() as folder:
+        doomed_app("postgresql://nowhere", folder, "")
+    for line in sys.stdin:
+        command = json.loads(line)
+        answer = fork_worker(*command["run"]) if "run" in command else end(command["end"], command["kill"])
+        print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Workers killed at every boundary of every stage: in the end there is what an undisturbed run leaves."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Connect
+from tests.recipes.asking import names_in
+from tests.recipes.calls.asking import ACME, SOUND, Calls
+from tests.recipes.calls.expected import files_made_of
+from tests.recipes.calls.program import POINTS
+
+
+class Workers:
+    """Processes of workers, forked by a program that has everything loaded."""
+
+    def __init__(self, program: "subprocess.Popen[str]") -> None:
+        self._program = program
+        self.running: set[int] = set()
+
+    def start(self, url: str, files: Path, point: str = "") -> int:
+        pid = self._ask({"run": [url, str(files), point]})
+        self.running.add(pid)
+        return pid
+
+    async def end(self, pid: int, *, kill: bool = False) -> int:
+        """How it ended."""
+        code = await asyncio.wait_for(asyncio.to_thread(self._ask, {"end": pid, "kill": kill}), 60)
+        self.running.discard(pid)
+        return code
+
+    def _ask(self, command: dict[str, object]) -> int:
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.write(json.dumps(command) + "\n")
+        self._program.stdin.flush()
+        return int(self._program.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "tests.recipes.calls.program"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        yield program
+        assert program.stdin is not None
+        program.stdin.close()
+        program.wait(20)
+
+
+@pytest.fixture
+def workers(program: "subprocess.Popen[str]") -> Iterator[Workers]:
+    workers = Workers(program)
+    yield workers
+    for pid in list(workers.running):
+        workers._ask({"end": pid, "kill": True})
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_killed_worker_leaves_the_same_files_as_one_that_was_not(
+    calls: Calls, url: str, files: Path, connect: Connect, workers: Workers, point: str
+) -> None:
+    ada = calls.user()
+    id = await ada.upload()
+    killed = workers.start(url, files, point)
+    assert await workers.end(killed) == -signal.SIGKILL
+    # as if its time had passed
+    connect().execute("update penstock.leases set expires_at = '-infinity'")
+    connect().execute("update penstock.leader set until = '-infinity'")
+    worker = workers.start(url, files)
+    call = await ada.done(id)
+    await workers.end(worker, kill=True)
+
+    # a removal that was cut short is for the sweep that workers do now and then
+    await calls.app.artifacts.asweep()
+    made = {type: await ada.file(call, type) for type in ("audio", "transcript", "analysis")}
+    assert made == files_made_of(SOUND)
+    left = [f"_{ACME}/{id}/{name}" for name in ("analysis.json", "audio.flac", "transcript.json")]
+    assert names_in(files) == left
+    rows = connect().execute("select path, state from penstock.artifacts order by path").fetchall()
+    assert rows == [(path, "stored") for path in left]
+    assert connect().execute("select path from calls.artifacts order by path").fetchall() == [(path,) for path in left]

@@ -1,0 +1,113 @@
+"""Many calls that wait for their transcriptions: they need as many workers as are busy, not as many as there are calls.
+
+With PENSTOCK_FULL=1 a thousand of them.
+"""
+
+import asyncio
+import os
+import threading
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+
+from penstock import JobContext, Penstock
+from penstock.middleware import CallNext
+from penstock.recipes import calls as recipe
+from penstock.recipes.calls.call import Call, CallFiles
+from penstock.recipes.calls.pipeline import Pipeline
+from penstock.recipes.calls.stages import Stages
+from penstock.recipes.calls.transcription import AudioSource, Transcript
+from tests.conftest import Connect
+from tests.recipes.calls.asking import ACME
+from tests.recipes.calls.providers import Clerk, Reader, transcript_of
+from tests.worker.running import working
+
+FULL = os.environ.get("PENSTOCK_FULL") == "1"
+CALLS = 1000 if FULL else 50
+INTERVAL = CALLS / 50
+"""Seconds between two looks at a call, so that there is time in between."""
+SLOTS = 4
+POOL = 6
+SOUND = b"as far as anybody here can tell"
+
+
+class Patient(Clerk):
+    """Nothing is ready before it has been asked about every call: then all of them wait at the same time."""
+
+    async def poll(self, operation: str, audio: AudioSource) -> Transcript | None:
+        self.asked[operation] += 1
+        return transcript_of((await audio()).read_bytes()) if len(self.asked) == CALLS else None
+
+
+class Watched:
+    """What is in use at a time, at most."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+        self._busy = 0
+        self.busy = 0
+        self.threads = 0
+        self.connections = 0
+        self.waiting = 0
+
+    async def __call__(self, _: JobContext, call_next: CallNext, /) -> Any:
+        self._busy += 1
+        self.busy = max(self.busy, self._busy)
+        self.threads = max(self.threads, threading.active_count())
+        try:
+            return await call_next()
+        finally:
+            self._busy -= 1
+
+    def look_around(self) -> None:
+        [connections, waiting] = self._connection.execute(
+            """
+            select (select count(*) from pg_stat_activity where datname = current_database()),
+                   (select count(*) from penstock.jobs where kind = 'transcribe_poll' and state = 'scheduled')
+            """
+        ).fetchone() or (0, 0)
+        self.connections, self.waiting = max(self.connections, connections), max(self.waiting, waiting)
+
+
+async def begin(app: Penstock, pipeline: Pipeline, connection: psycopg.Connection[Any]) -> None:
+    """A call whose sound has been extracted and encoded before: that is not what this is about."""
+    call = Call(ACME, uuid4())
+    told: dict[str, Any] = {"org": str(ACME), "metadata": {"seconds": 0.5, "channels": 2, "rate": 16000}}
+    for name, type in (("audio.flac", "audio"), ("audio.ogg", "ogg")):
+        await app.artifacts.aput(name, SOUND, type=type, path=f"{call.id}/{name}", **told)
+    jobs = pipeline.flow(call).jobs()
+    connection.execute(
+        "insert into calls.calls (id, org_id, file_name, content_type, size, job_id) values (%s, %s, '', '', 0, %s)",
+        [call.id, ACME, jobs[0].id],
+    )
+    await app.aenqueue_many(jobs)
+
+
+async def test_calls_in_flight_need_only_as_many_slots_as_are_busy(url: str, tmp_path: Path, connect: Connect) -> None:
+    connection, clerk = connect(), Patient()
+    watched = Watched(connection)
+    async with Penstock(url, artifacts=tmp_path / "files", pool_size=POOL) as app:
+        stages = Stages(CallFiles(app), clerk, Reader(), INTERVAL)
+        pipeline = Pipeline(app, stages, max_polls=100_000)
+        app.middleware(watched)
+        app.add_migrations("calls", files(recipe) / "migrations")
+        await asyncio.to_thread(app.migrate)
+        for _ in range(CALLS):
+            await begin(app, pipeline, connection)
+        async with working(app, {"calls": SLOTS, "calls_audio": SLOTS}), asyncio.timeout(600 if FULL else 60):
+            while connection.execute("select from penstock.jobs limit 1").rowcount:
+                watched.look_around()
+                await asyncio.sleep(0.1)
+    ended = "select kind, count(*) from penstock.history where state = 'succeeded' group by kind order by kind"
+    assert connection.execute(ended.encode()).fetchall() == [
+        (kind, CALLS) for kind in ("analyze", "extract_audio", "transcribe_poll", "transcribe_start")
+    ]
+    assert len(clerk.asked) == CALLS
+    assert watched.waiting >= 0.8 * CALLS
+    assert watched.busy <= 2 * SLOTS
+    # those of the pool and some of the worker's own, two threads for each slot; however many calls wait
+    assert watched.connections <= POOL + 10
+    assert watched.threads <= 20
