@@ -4,7 +4,7 @@ export PYTHON
 BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
 
-.PHONY: help demo test lint types test-15 test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean
+.PHONY: help demo test lint types tools test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -12,16 +12,17 @@ help:  ## show the targets
 .venv/.ready: pyproject.toml constraints.txt scripts/setup
 	@scripts/setup
 
-demo: .venv/.ready  ## start everything, make résumés and a reading, and leave the files
+demo: .venv/.ready  ## start everything, run all four applications, and leave the files
+	@scripts/get-chromium
 	@$(BIN)/python examples/demo.py
 
-test: lint types .venv/.ready  ## lint, types and tests, on the embedded Postgres and on 15
-	@scripts/setup-tests
+test: .venv/.ready  ## lint, types and tests, on the embedded Postgres
+	@$(MAKE) --no-print-directory -j3 lint types tools
 	@scripts/run-tests
-	@$(MAKE) --no-print-directory test-15
 
-test-15: .venv/.ready
-	PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions 15) scripts/run-tests tests/engine tests/sql/test_roles.py tests/sql/test_migrate.py
+tools:
+	@scripts/setup-tests
+	@scripts/get-chromium
 
 test-matrix: .venv/.ready  ## the engine's tests on PostgreSQL 15 to 18
 	@set -e; for version in $(VERSIONS); do echo "PostgreSQL $$version"; \
@@ -55,4 +56,4 @@ storm-recipes: .venv/.ready  ## 20 readings and 200 exports at once, their worke
 	$(BIN)/python -m tests.recipes.storm
 
 clean:  ## remove what was built, and the test servers' data
-	rm -rf .venv .cache .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .cache .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,6 +1,7 @@
-"""`make demo`: a Postgres of its own, the API, workers, and two applications on them: résumés and a reading."""
+"""`make demo`: a Postgres of its own, the API, workers, and four applications on them."""
 
 import asyncio
+import secrets
 import shutil
 import sys
 import time
@@ -13,7 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penstock import Penstock
-from penstock.recipes import exports, readings
+from penstock.recipes import bookmarks, calls, exports, readings
+from penstock.recipes.bookmarks.demo import demo as show_bookmarks
+from penstock.recipes.bookmarks.demo import guard_for_demo
+from penstock.recipes.calls.demo import ORG
+from penstock.recipes.calls.demo import demo as show_call
 from penstock.recipes.exports.demo import demo as show_exports
 from penstock.recipes.readings.demo import demo as show_reading
 from penstock.server import Server
@@ -28,6 +33,8 @@ MADE = ROOT / ".penstock" / "demo"
 app = Penstock(folder=ROOT / ".penstock")
 exports.install(app)
 readings.install(app)
+bookmarks.install(app, guard=guard_for_demo())
+calls.install(app, poll_interval=0.5)
 console = Console()
 
 
@@ -47,7 +54,9 @@ async def everything_up() -> AsyncIterator[httpx.AsyncClient]:
         [*command, "--no-log-jobs"], app.engine, queues=dict.fromkeys(app.queue_names, 50), least=2, most=2
     )
     serving, working = asyncio.create_task(http.run()), asyncio.create_task(workers.keep())
-    token = mint(secret_file(app.folder).read_text(), subject="ada")
+    # another user each time: what the last one made counts against their quota for a week
+    ada = f"ada-{secrets.token_hex(3)}"
+    token = mint(secret_file(app.folder).read_text(), subject=ada, org=str(ORG))
     try:
         headers = {"Authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(base_url=http.address, headers=headers, timeout=60) as client:
@@ -88,15 +97,21 @@ async def main() -> None:
     async with app, everything_up() as client:
         with Progress(*bars, console=console) as progress:
             await show_exports(client, MADE / "resumes", progress)
+            await show_bookmarks(client, MADE / "bookmarks", progress)
+            await show_call(client, MADE / "call", progress)
             await show_reading(client, MADE / "reading", progress)
         console.print()
         await show_speed(20_000)
     files = sorted(path for path in MADE.rglob("*") if path.is_file())
     megabytes = sum(path.stat().st_size for path in files) / 1e6
     console.print(f"[bold]{len(files)} files[/], {megabytes:.1f} MB, in [bold]{MADE}[/]:")
-    for path in files[:8]:
-        console.print(f"  {path.relative_to(MADE)}  [dim]{path.stat().st_size:,} bytes[/]")
-    console.print("  …" if len(files) > 8 else "")
+    for below in sorted(MADE.iterdir()):
+        some = [path for path in files if path.is_relative_to(below)]
+        for path in some[:4]:
+            console.print(f"  {path.relative_to(MADE)}  [dim]{path.stat().st_size:,} bytes[/]")
+        if len(some) > 4:
+            console.print(f"  {below.name}/…  [dim]{len(some) - 4} more[/]")
+    console.print()
     console.print(
         "Look around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  "
         "[bold].venv/bin/penstock up examples.demo:app[/]"

@@ -1,5 +1,6 @@
 """A real Postgres for the tests: one embedded server for the whole run, and a database of its own for each test."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ import pytest
 from penstock.engine import PostgresEngine
 from penstock.testing.database import embedded_server, migrated_template, throw_away
 from tests.databases import DatabasesAhead
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # as in the background of a shell script: the programs that tests interrupt would inherit it, and never end
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CACHE = Path(__file__).parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]
