@@ -71,15 +71,20 @@ class Flow:
         *,
         after: Iterable[Node] = (),
         phase: str = "",
-        weight: float = 1.0,
+        weight: float | None = None,
         name: str | None = None,
         part: str | None = None,
     ) -> Node:
         """Adds a job, or a whole flow, that starts when everything in `after` has succeeded.
 
+        Its phase and its weight are those given here, or the job's own, or none and 1.
         Jobs of the same `part` are counted as one: "7 of 16 documents". Where a part is named, jobs without one are not
         counted.
         """
+        own = work if isinstance(work, NewJob) else work.root
+        phase = phase or own.phase or ""
+        if weight is None:
+            weight = own.weight or 1.0
         if not weight > 0:
             raise InvalidFlow("weight", f"must be positive, not {weight}")
         if self._phases and phase not in self._phases:

@@ -1,9 +1,10 @@
 """What a job is, before, during and after its run: plain values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, NewType
 from uuid import UUID
 
@@ -102,13 +103,7 @@ class NewJob:
     @property
     def plain(self) -> bool:
         """Nothing about it needs a look at other rows, so COPY may write it."""
-        return (
-            self.unique_key is None
-            and self.idempotency_key is None
-            and not self.after
-            and self.parent is None
-            and self.rollup is None
-        )
+        return _not_plain(self) == _UNSET
 
 
 def _is_unicode(text: str) -> bool:
@@ -119,10 +114,16 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-_OPTIONAL = (
-    "run_at", "delay", "max_snoozes", "owner", "org", "unique_key", "limit_key", "idempotency_key", "idempotency_ttl",
-    "parent", "weight", "phase", "rollup", "options",
+PLAIN = (
+    "kind", "args", "id", "queue", "priority", "run_at", "delay", "max_attempts", "max_snoozes", "owner", "org",
+    "limit_key", "options",
 )  # fmt: skip
+"""The fields that the short ways of enqueueing know, COPY and `enqueue_plain`. A job that uses any other goes the long
+way, so that none is forgotten."""
+
+_not_plain = attrgetter(*(each.name for each in fields(NewJob) if each.name not in PLAIN))
+_UNSET = tuple(each.default for each in fields(NewJob) if each.name not in PLAIN)
+_OPTIONAL = tuple(each.name for each in fields(NewJob) if each.default is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import overload
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from penstock.engine import calls
 from penstock.engine.call import Copy, Script
 from penstock.engine.copying import COPY, rows
 from penstock.errors import DuplicateKey
-from penstock.job import Enqueued, NewJob
+from penstock.job import PLAIN, Enqueued, NewJob
 
 COPY_FROM = 20
 """From so many jobs on COPY is faster than JSON, its extra round trips counted."""
@@ -119,12 +120,12 @@ def _group(jobs: Sequence[NewJob]) -> Iterator[tuple[NewJob, list[NewJob]]]:
     groups: dict[object, list[NewJob]] = defaultdict(list)
     for job in jobs:
         options = msgspec.json.encode(job.options) if job.options else None
-        groups[
-            job.kind, job.queue, job.priority, job.run_at, job.delay, job.max_attempts, job.max_snoozes,
-            job.owner, job.org, job.limit_key, options,
-        ].append(job)  # fmt: skip
+        groups[(*_shared(job), options)].append(job)
     for group in groups.values():
         yield group[0], group
+
+
+_shared = attrgetter(*(name for name in PLAIN if name not in ("id", "args", "options")))
 
 
 def _refuse_duplicates(jobs: Sequence[NewJob]) -> None:

@@ -1,0 +1,262 @@
+"""A job keeps every field, whichever way it is enqueued.
+
+Fields are read from NewJob and columns from the catalogue: one that is added later, and forgotten somewhere, is missed
+here.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from penstock import Flow, NewJob, Penstock
+from penstock.engine.copying import COPY
+from penstock.engine.enqueueing import COPY_FROM, Bulk
+from penstock.job import PLAIN, ClaimedJob, Lease, new_job_id
+from penstock.remote import requests
+from penstock.server.completing import _new_job
+from penstock.server.work_models import CompleteBatch
+from tests.app.test_own_async_transaction import CALLERS as ASYNC_CALLERS
+from tests.app.test_own_transaction import CALLERS
+
+Row = dict[str, Any]
+Enqueue = Callable[[Penstock, Sequence[NewJob]], Sequence[UUID]]
+
+FLOW = {"policy": "fail", "total": 1, "phases": [], "start": 0, "hollow": False, "succeeded": 0, "failed": 0}
+FIELDS: dict[str, object] = {
+    "kind": "paint",
+    "args": b'{"to": "ada"}',
+    "id": None,
+    "queue": "mail",
+    "priority": -7,
+    "run_at": datetime(2100, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+    "delay": 3600.0,
+    "max_attempts": 9,
+    "max_snoozes": 4,
+    "owner": "ada",
+    "org": "analysts",
+    "unique_key": "only",
+    "limit_key": "one at a time",
+    "idempotency_key": "again",
+    "idempotency_ttl": 120.0,
+    "after": None,
+    "parent": None,
+    "weight": 2.5,
+    "phase": "drawing",
+    "rollup": FLOW,
+    "options": {"timeout": 9},
+}
+"""A value of each that is not its default; None where it is made for each job."""
+
+OF_THE_ENGINE = {
+    "created_at", "started_at", "turn", "lease", "state", "attempt", "claims", "snoozes", "waiting_on", "awaited",
+    "watched", "counted", "cancel_requested", "progress", "errors",
+}  # fmt: skip
+"""Columns that no enqueuer sets."""
+BESIDE = {"delay", "idempotency_key", "idempotency_ttl", "after"}
+"""Fields that are kept elsewhere than in a column of their name."""
+FREE = [name for name in FIELDS if name not in ("id", "after", "parent", "rollup")]
+"""Fields that mean something for a job by itself."""
+
+
+def test_no_field_and_no_column_is_forgotten_here(url: str) -> None:
+    fields = {field.name for field in dataclasses.fields(NewJob)}
+    assert set(FIELDS) == fields
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            """select attname from pg_attribute
+                where attrelid = 'penstock.jobs'::regclass and attnum > 0 and not attisdropped"""
+        )
+        columns = {name for (name,) in rows}
+        assert columns == fields - BESIDE | OF_THE_ENGINE
+        copied = {name.strip() for name in COPY[COPY.index("(") + 1 : COPY.index(")")].split(",")}
+    assert set(PLAIN) - {"delay"} == copied - OF_THE_ENGINE
+
+
+def _with(name: str, number: int = 0) -> NewJob:
+    """A job that has this field, and what the field cannot do without."""
+    value = FIELDS[name]
+    given: Row = {"kind": "work", name: value}
+    if name in ("unique_key", "idempotency_key"):
+        given[name] = f"{value} {number}"
+    if name == "idempotency_ttl":
+        given["idempotency_key"] = f"for a while {number}"
+    return NewJob(**given)
+
+
+def _one(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    return [app.engine.enqueue([job])[0].id for job in jobs]
+
+
+def _alone(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    """As a handler enqueues one."""
+    return [app.engine.enqueue(Bulk.of(job, [job.args]))[0].id for job in jobs]
+
+
+def _alike(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    """As a handler enqueues many, where they may have a key in common."""
+    if any(job.unique_key or job.idempotency_key for job in jobs):
+        return _alone(app, jobs)
+    return [each.id for each in app.engine.enqueue(Bulk.of(jobs[0], [jobs[0].args] * COPY_FROM))]
+
+
+def _together(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    return [each.id for each in app.engine.enqueue(jobs)]
+
+
+def _many(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    """Enough for COPY, others among them."""
+    others = [NewJob(kind="work") for _ in range(COPY_FROM)]
+    mixed = [job for pair in zip(jobs, others, strict=False) for job in pair] + others[len(jobs) :]
+    enqueued = app.engine.enqueue(mixed)
+    return [enqueued[2 * place].id for place in range(len(jobs))]
+
+
+def _over_http(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    """As a worker's request says them, and the server reads them."""
+    held = ClaimedJob(uuid4(), "work", 0, 0, 1, 5, 1, 0, None, None, None, datetime.now(UTC), "{}", None)
+    body = requests.complete_with(Lease(1), held, None, jobs).requests[0].body
+    read = CompleteBatch.model_validate_json(body or b"").enqueue
+    return _together(app, [_new_job(place, job, 1 << 20) for place, job in enumerate(read)])
+
+
+def _in_flow(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    flow = Flow()
+    for job in jobs:
+        flow.add(job)
+    return [each.id for each in app.engine.enqueue(flow.jobs())[1:]]
+
+
+def _by_sql(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
+    with psycopg.connect(app.engine.pools.url()) as connection:
+        document = [job.to_json() for job in jobs]
+        rows = connection.execute(
+            "select id from penstock.enqueue_jobs(%s::jsonb)", [msgspec.json.encode(document).decode()]
+        ).fetchall()
+    return [id for (id,) in rows]
+
+
+WAYS: dict[str, Enqueue] = {
+    "one": _one, "alone": _alone, "alike": _alike, "together": _together, "many": _many, "over HTTP": _over_http,
+    "in a flow": _in_flow, "SQL": _by_sql,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_field_by_each_way(app: Penstock, url: str, way: str) -> None:
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        for name in FREE:
+            jobs = [_with(name, number) for number in range(3)]
+            if way == "in a flow" and name == "unique_key":
+                continue  # refused there, by name
+            for job, id in zip(jobs, WAYS[way](app, jobs), strict=False):
+                _assert_kept(connection, name, job, id, in_flow=way == "in a flow")
+            connection.execute("delete from penstock.jobs; delete from penstock.idempotency_keys")
+            connection.commit()
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+def test_each_field_on_a_connection_of_the_caller_s(app: Penstock, url: str, caller: str) -> None:
+    with CALLERS[caller](url) as own, psycopg.connect(url, row_factory=dict_row) as connection:
+        placed = {name: [_with(name, number) for number in range(COPY_FROM + 1)] for name in FREE}
+        for jobs in placed.values():
+            app.engine.enqueue(jobs[:1], connection=own.connection)
+            app.engine.enqueue(jobs[1:], connection=own.connection)
+            own.commit()
+        for name, jobs in placed.items():
+            for job in (jobs[0], jobs[-1]):
+                _assert_kept(connection, name, job, job.id)
+
+
+@pytest.mark.parametrize("caller", ASYNC_CALLERS)
+async def test_each_field_on_an_async_connection_of_the_caller_s(app: Penstock, url: str, caller: str) -> None:
+    async with ASYNC_CALLERS[caller](url) as own:
+        placed = {name: [_with(name, number) for number in range(COPY_FROM + 1)] for name in FREE}
+        for jobs in placed.values():
+            await app.engine.aenqueue(jobs[:1], connection=own.connection)
+            await app.engine.aenqueue(jobs[1:], connection=own.connection)
+        await own.commit()
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        for name, jobs in placed.items():
+            for job in (jobs[0], jobs[-1]):
+                _assert_kept(connection, name, job, job.id)
+    await app.engine.aclose()
+
+
+@pytest.mark.parametrize("count", [1, COPY_FROM])
+def test_what_jobs_say_of_each_other(app: Penstock, url: str, count: int) -> None:
+    """`id`, `after`, `parent` and `rollup`, whose jobs come together."""
+    ids = sorted(new_job_id() for _ in range(2))
+    flow = NewJob(kind="whole", id=ids[1], rollup=FLOW)
+    parts = [NewJob(kind="part", id=ids[0] if n == 0 else new_job_id(), parent=flow.id) for n in range(count)]
+    later = NewJob(kind="later", after=(flow.id, parts[0].id))
+    app.engine.enqueue([flow, *parts, later])
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        assert _row(connection, flow.id)["rollup"] == FLOW
+        assert {_row(connection, part.id)["parent"] for part in parts} == {flow.id}
+        edges = connection.execute("select waits_for from penstock.edges where job = %s", [later.id]).fetchall()
+        assert {edge["waits_for"] for edge in edges} == set(later.after)
+
+
+def test_each_argument_of_the_sql_function(url: str) -> None:
+    """penstock.enqueue(…) names fewer fields; what it names it keeps."""
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        [about] = connection.execute(
+            "select proargnames as names from pg_proc where oid = 'penstock.enqueue'::regproc"
+        ).fetchall()
+        for name in about["names"]:
+            job = _with(name) if name != "after" else NewJob(kind="work", after=(_first(connection),))
+            given = {key: getattr(job, key) for key in {"kind", name}}
+            shown = {key: _as_sql(value) for key, value in given.items()}
+            text = ", ".join(f"{key} => %({key})s" for key in shown)
+            [enqueued] = connection.execute(f"select penstock.enqueue({text}) as id".encode(), shown).fetchall()
+            _assert_kept(connection, name, job, enqueued["id"])
+
+
+def _as_sql(value: object) -> object:
+    if isinstance(value, bytes):
+        return Jsonb(msgspec.json.decode(value))
+    if isinstance(value, tuple):
+        return list(value)
+    return Jsonb(value) if isinstance(value, dict) else value
+
+
+def _first(connection: psycopg.Connection[Row]) -> UUID:
+    [row] = connection.execute("select penstock.enqueue('first') as id").fetchall()
+    id: UUID = row["id"]
+    return id
+
+
+def _row(connection: psycopg.Connection[Row], id: UUID) -> Row:
+    [row] = connection.execute("select * from penstock.jobs where id = %s", [id]).fetchall()
+    return row
+
+
+def _assert_kept(
+    connection: psycopg.Connection[Row], name: str, job: NewJob, id: UUID, *, in_flow: bool = False
+) -> None:
+    row = _row(connection, id)
+    wanted = getattr(job, name)
+    if name == "delay":
+        assert (row["run_at"] - row["created_at"]).total_seconds() == wanted
+    elif name in ("idempotency_key", "idempotency_ttl"):
+        [key] = connection.execute("select * from penstock.idempotency_keys where job = %s", [id]).fetchall()
+        assert key["key"] == job.idempotency_key
+        if name == "idempotency_ttl":
+            assert (key["expires_at"] - row["created_at"]).total_seconds() == pytest.approx(wanted, abs=1)
+    elif name == "after":
+        edges = connection.execute("select waits_for from penstock.edges where job = %s", [id]).fetchall()
+        assert tuple(edge["waits_for"] for edge in edges) == wanted
+    else:
+        assert row[name] == (msgspec.json.decode(wanted) if isinstance(wanted, bytes) else wanted), name
+    for other in (
+        set(FIELDS) - BESIDE - {name, "kind", "id", "args", "run_at", *({"parent", "weight"} if in_flow else ())}
+    ):
+        assert row[other] == getattr(job, other), f"{other}, where {name} is given"
