@@ -87,6 +87,7 @@ def export_pdf(
         "artifactId": str(artifact.id),
         "fileSize": len(rendered.pdf),
         "pageCount": rendered.pages,
+        "warnings": rendered.warnings,
     }
 
 

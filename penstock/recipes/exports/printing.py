@@ -10,7 +10,12 @@ from penstock.recipes.exports.documents import Award, Dated, Position, Resume, S
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = re.compile(r"(\d{4})-(\d{2})(-\d{2})?")
-_LONG = re.compile(r"\S{36,}")
+# of letters that are only broken at spaces: Thai, Chinese and the like have places of their own
+_LONG = re.compile(
+    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
+    r"\U00020000-\U0003ffff]{36,}"
+)
+_JOINER = "\u200d"
 _LABELS = {
     "summary": "Profile",
     "contact": "Contact",
@@ -49,13 +54,16 @@ def as_printed(resume: Resume) -> dict[str, Any]:
                 "headline": profile.headline,
                 "summary": profile.summary.strip(),
                 "contacts": [
-                    {"text": text, "href": href}
-                    for text, href in (
-                        (profile.email, f"mailto:{profile.email}" if "@" in profile.email else None),
-                        (profile.phone, None),
-                        (profile.location, None),
-                        (_bare(profile.website), _safe_link(profile.website)),
-                        *((link.label or _bare(link.url), _safe_link(link.url)) for link in profile.links),
+                    {"text": text, "href": href, "ltr": ltr}
+                    for text, href, ltr in (
+                        (profile.email, f"mailto:{profile.email}" if "@" in profile.email else None, True),
+                        (profile.phone, None, True),
+                        (profile.location, None, False),
+                        (_bare(profile.website), _safe_link(profile.website), True),
+                        *(
+                            (link.label or _bare(link.url), _safe_link(link.url), not link.label)
+                            for link in profile.links
+                        ),
                     )
                     if text
                 ],
@@ -155,4 +163,20 @@ def _fit_to_print(value: Any) -> Any:
         return value
     text = value.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     text = "".join(each for each in text if each == "\n" or unicodedata.category(each) != "Cc")
-    return _LONG.sub(lambda word: "\u200b".join(re.findall(r".{1,12}", word[0])), text)
+    return _LONG.sub(lambda word: _breakable(word[0]), text)
+
+
+def _breakable(word: str) -> str:
+    """With a place to break after every dozen of characters, but never between a letter and what belongs to it."""
+    out, since = "", 0
+    for before, each in zip(" " + word, word, strict=False):
+        apart = unicodedata.category(each)[0] != "M" and _JOINER not in (before, each) and not _joins(before)
+        if since >= 12 and apart:
+            out, since = out + "\u200b", 0
+        out, since = out + each, since + 1
+    return out
+
+
+def _joins(character: str) -> bool:
+    """A virama makes one sign of the letters on both sides of it."""
+    return unicodedata.combining(character) == 9

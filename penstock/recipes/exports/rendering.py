@@ -9,10 +9,11 @@ from io import BytesIO
 import pikepdf
 import typst
 
-from penstock.recipes.exports import fonts
+from penstock.recipes import fonts
 from penstock.recipes.exports.choices import Choices
 from penstock.recipes.exports.documents import Resume
 from penstock.recipes.exports.printing import as_printed
+from penstock.recipes.fonts.boxes import warnings_about
 
 CREATOR = "Penstock exports"
 _PAPERS = {"A4": "a4", "Letter": "us-letter", "Legal": "us-legal"}
@@ -22,6 +23,8 @@ _PAPERS = {"A4": "a4", "Letter": "us-letter", "Legal": "us-legal"}
 class Rendered:
     pdf: bytes
     pages: int
+    warnings: list[str]
+    """Of what could not be printed as it was written."""
 
 
 def set_pages(title: str, resume: Resume, choices: Choices, made_at: datetime) -> bytes:
@@ -38,7 +41,7 @@ def set_pages(title: str, resume: Resume, choices: Choices, made_at: datetime) -
                 "linebreaks": "simple" if choices.quality == "draft" else "optimized",
                 "hyphenate": choices.quality == "high",
                 "families": fonts.families(),
-                "fallbacks": fonts.fallbacks(),
+                "fallbacks": fonts.fallbacks(resume.language),
                 "metadata": _metadata(title, resume, choices),
             }
         ),
@@ -69,6 +72,7 @@ def finish(pdf: bytes, choices: Choices) -> Rendered:
     """Says who created it, which typst cannot, and takes from a draft what only readers' aids and archives need."""
     creator = choices.metadata.creator or CREATOR
     with pikepdf.open(BytesIO(pdf)) as document:
+        warnings = warnings_about(document)
         draft = choices.quality == "draft"
         if draft:
             for name in ("/StructTreeRoot", "/MarkInfo", "/Outlines", "/PageMode"):
@@ -89,7 +93,7 @@ def finish(pdf: bytes, choices: Choices) -> Rendered:
             recompress_flate=draft,
             deterministic_id=True,
         )
-        return Rendered(out.getvalue(), len(document.pages))
+        return Rendered(out.getvalue(), len(document.pages), warnings)
 
 
 def render(title: str, resume: Resume, choices: Choices, made_at: datetime) -> Rendered:

@@ -54,6 +54,8 @@ class Bound(msgspec.Struct, frozen=True):
     seconds: float
     pdf: str
     json: str
+    warnings: list[str] = []
+    """Of what could not be printed as it was written."""
 
 
 def add_flow(
@@ -96,7 +98,7 @@ def add_flow(
         await ctx.progress(message=f"Typesetting chapter: {about.title}…")
         charts, written = _read(await ctx.outputs())
         pdf = await asyncio.to_thread(print_chapter, about, written[chapter], charts, ctx.job.created_at.date())
-        pages = await asyncio.to_thread(_count_pages, pdf)
+        pages, _ = await asyncio.to_thread(_look_into, pdf)
         told = _metadata(about, written[chapter]) | {"pages": pages}
         printed = await _put(ctx, f"pdf/chapter{chapter}.pdf", pdf, metadata=told | {"conformance": "PDF/A-2b"})
         whole = {**told, "sections": written[chapter].sections}
@@ -150,14 +152,9 @@ def add_flow(
         whole = {"id": ctx.id, "type": KIND, "params": params, "calculation": charts, "chapters": told}
         document = await _put(ctx, "json/full_nuclear.json", msgspec.json.format(msgspec.json.encode(whole)))
         await ctx.progress(99, "The reading is ready", phase="finalizing")
-        return Bound(
-            len(book),
-            sum(text.words for _, text in book),
-            await asyncio.to_thread(_count_pages, pdf),
-            round(sum(each.seconds for each in spoken.values()), 2),
-            path,
-            document,
-        )
+        pages, warnings = await asyncio.to_thread(_look_into, pdf)
+        words, seconds = sum(text.words for _, text in book), sum(each.seconds for each in spoken.values())
+        return Bound(len(book), words, pages, round(seconds, 2), path, document, warnings)
 
     @app.flow(kind=KIND, users=True, quota=quota)
     def nuclear_v2(person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS) -> Flow:
@@ -210,10 +207,13 @@ async def _put(ctx: Context, name: str, data: bytes, **choices: Any) -> str:
     return (await ctx.artifacts.put(name, data, path=f"{whole}/{name}", **choices)).path
 
 
-def _count_pages(pdf: bytes) -> int:
+def _look_into(pdf: bytes) -> tuple[int, list[str]]:
+    """How many pages there are, and what could not be printed on them."""
     import io
 
     import pikepdf
 
+    from penstock.recipes.fonts.boxes import warnings_about
+
     with pikepdf.open(io.BytesIO(pdf)) as opened:
-        return len(opened.pages)
+        return len(opened.pages), warnings_about(opened)

@@ -1,7 +1,5 @@
 """PDF/A-2b by typst: a chapter, or the whole book. Anybody's text goes in as data, never as markup."""
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.resources import as_file, files
@@ -13,11 +11,6 @@ from penstock.recipes.readings.chapters import Chapter
 from penstock.recipes.readings.chart import Calculation, Chart
 from penstock.recipes.readings.text import Written
 from penstock.recipes.readings.wheel import chart_wheel, pair_wheel
-
-_UNKNOWN = re.compile(r'the text `"(.*)"` could not be displayed with font')
-_INVISIBLE = ("Cf", "Mn", "Me")
-_missing: set[str] = set()
-"""Characters that no font here has. PDF/A forbids what cannot be shown, so they become a box."""
 
 
 def print_chapter(chapter: Chapter, written: Written, calculation: Calculation, made: date) -> bytes:
@@ -112,36 +105,17 @@ def _place(chart: Chart) -> str:
 def _compile(data: Mapping[str, Any]) -> bytes:
     try:
         import typst
+
+        from penstock.recipes import fonts
     except ImportError as error:
         raise RuntimeError("PDFs need typst: pip install 'penstock[readings]'") from error
     with as_file(files(__package__) / "templates") as folder:
-        plain = False
-        while True:
-            text = msgspec.json.encode(data).decode()
-            for character in _missing:
-                text = text.replace(character, "□")
-            if plain:
-                text = "".join(each for each in text if unicodedata.category(each) not in _INVISIBLE)
-            try:
-                pdf: bytes = typst.compile(
-                    str(folder / "reading.typ"),
-                    root=str(folder),
-                    format="pdf",
-                    pdf_standards="a-2b",
-                    sys_inputs={"data": text},
-                )
-            except typst.TypstError as error:
-                unknown = _UNKNOWN.search(str(error))
-                new = set(_shown(unknown[1])) - _missing - {"□"} if unknown else set()
-                if not new and (plain or not unknown):
-                    raise
-                # a box cannot be joined or accented
-                plain = plain or not new
-                _missing.update(new)
-            else:
-                return pdf
-
-
-def _shown(quoted: str) -> str:
-    """The characters that typst names, which it writes as Rust does: \\u{200d} and the like."""
-    return re.sub(r"\\u\{([0-9a-f]+)\}", lambda found: chr(int(found[1], 16)), quoted)
+        pdf: bytes = typst.compile(
+            str(folder / "reading.typ"),
+            root=str(folder),
+            font_paths=fonts.installed(),
+            format="pdf",
+            pdf_standards="a-2b",
+            sys_inputs={"data": msgspec.json.encode({**data, "fonts": fonts.fallbacks()}).decode()},
+        )
+    return pdf

@@ -1,6 +1,7 @@
 """The PDFs: opened, looked into and rendered."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import Any
 
@@ -9,6 +10,7 @@ import pikepdf
 import pypdfium2
 import pytest
 
+from penstock.recipes.fonts.boxes import warnings_about
 from penstock.recipes.readings.chapters import CHAPTERS
 from penstock.recipes.readings.chart import Calculation, calculate
 from penstock.recipes.readings.params import SYSTEMS, Person, System
@@ -111,6 +113,37 @@ def test_any_text_is_safe_in_a_page(text: str) -> None:
     ):
         assert_pdf_a(pdf)
         assert ink(pypdfium2.PdfDocument(pdf)[0]) > 0.002
+
+
+NAMES = {
+    "王小明": "NotoSansCJKsc",
+    "田中さくら": "NotoSansCJKsc",
+    "김철수": "NotoSansCJKsc",
+    "अक्षय श्रीज्ञान": "FiraGO",
+    "محمد علي": "FiraGO",
+    "Владимир Ильич": "LibertinusSerif",
+    "தமிழ் செல்வன்": "Boxes",
+    "👩‍👩‍👧 \U0001fae8 \ue000": "Boxes",
+}
+
+
+def test_names_of_all_scripts_are_printed_beside_each_other() -> None:
+    """By threads of one process; each name in a font that has its letters, and not in boxes where it need not be."""
+
+    def print_for(name: str) -> bytes:
+        calculation = calculate(msgspec.structs.replace(ONE, name=name), None, SYSTEMS)
+        return print_chapter(CHAPTERS[0], compose(CHAPTERS[0], calculation), calculation, DAY)
+
+    with ThreadPoolExecutor(len(NAMES)) as threads:
+        printed = list(threads.map(print_for, NAMES))
+    for (name, font), pdf in zip(NAMES.items(), printed, strict=True):
+        assert_pdf_a(pdf)
+        with pikepdf.open(io.BytesIO(pdf)) as opened:
+            used = {str(each.BaseFont) for page in opened.pages for each in page.resources.Font.values()}
+            warned = " ".join(warnings_about(opened))
+        assert any(font in each for each in used), (name, used)
+        assert bool(warned) == (font == "Boxes"), warned
+        assert pdf == print_for(name), "and what others are called changes nothing"
 
 
 @pytest.mark.parametrize("systems", [("western",), ("vedic",), ("human_design",)])

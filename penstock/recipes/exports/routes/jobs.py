@@ -90,6 +90,9 @@ class ExportJob(Shape):
     history_id: UUID | None
     file_size: int | None
     page_count: int | None
+    warnings: list[str] = Field(
+        description="What could not be printed as it was written, such as a script that no font here has."
+    )
     attempts: int
     max_attempts: int
     run_after: datetime = Field(description="When it may begin, or begin again.")
@@ -219,6 +222,7 @@ async def _shape(services: Services, job: SeenJob) -> dict[str, Any]:
         "historyId": made.get("historyId"),
         "fileSize": made.get("fileSize"),
         "pageCount": made.get("pageCount"),
+        "warnings": made.get("warnings", []),
         "attempts": job.attempt,
         "maxAttempts": job.max_attempts,
         "runAfter": job.run_at,

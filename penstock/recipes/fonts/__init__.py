@@ -1,4 +1,4 @@
-"""The fonts that exports are set in, the same on every machine; others are asked only for what these lack."""
+"""The fonts that PDFs are set in, the same on every machine; others are asked only for what these lack."""
 
 import os
 import stat
@@ -6,35 +6,48 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 
 import typst
 
 BOXES = "Boxes"
 _CHOSEN = ("FiraGO", "Libertinus Serif", "New Computer Modern", "DejaVu Sans Mono")
 _FIRAGO = ("figo", "figbo", "figit", "figbi")
+_HAN = {"ja": "JP", "ko": "KR", "yue": "HK"}
+
+
+_finding = Lock()
+
+
+def installed() -> typst.Fonts:
+    """Those of typst itself, FiraGO of the package pymupdf-fonts (Latin, Greek, Cyrillic, Arabic, Hebrew, Devanagari,
+    Thai, Georgian), Noto Sans CJK of noto-cjk-sans-otc (Chinese, Japanese, Korean), those of the system, and the boxes.
+    Found once for a process, whichever of its threads comes first."""
+    with _finding:
+        return _find()
 
 
 @cache
-def installed() -> typst.Fonts:
-    """Those of typst itself, FiraGO of the package pymupdf-fonts (Latin, Greek, Cyrillic, Arabic, Hebrew, Devanagari,
-    Thai, Georgian), those of the system, and the boxes. Found once for a process."""
+def _find() -> typst.Fonts:
     folder = _folder()
     for name, content in _shipped().items():
         _write(folder / name, content)
-    return typst.Fonts(font_paths=[str(folder)])
+    return typst.Fonts(font_paths=[str(folder), *_packaged()])
 
 
 def families() -> list[str]:
     return list(_families())
 
 
-def fallbacks() -> list[str]:
-    """For characters that a template's own fonts lack: ours, then the system's (install fonts-noto-cjk for 東京), then
-    a box, which every character has."""
+def fallbacks(language: str = "en") -> list[str]:
+    """For characters that a template's own fonts lack: ours, then the system's, then a box, which every character has.
+    In which of their forms Chinese characters stand depends on the language of the text."""
     known = _families()
-    ours = [name for name in _CHOSEN if name in known]
-    others = [name for name in known if name not in (*_CHOSEN, BOXES) and "Math" not in name]
+    chosen = (*_CHOSEN, f"Noto Sans CJK {_HAN.get(language, 'SC')}")
+    ours = [name for name in chosen if name in known]
+    others = [name for name in known if name not in (*chosen, BOXES) and "Math" not in name]
     # those that are made to cover everything come first
     return [*ours, *sorted(others, key=lambda name: (not name.startswith("Noto"), name)), BOXES]
 
@@ -51,6 +64,12 @@ def _shipped() -> dict[str, bytes]:
     except ImportError:
         return found
     return found | {f"{name}.ttf": pymupdf_fonts.myfont(name) for name in _FIRAGO}
+
+
+def _packaged() -> list[str]:
+    """Folders of fonts that come as files, and may be read where they are."""
+    found = find_spec("noto_cjk_sans_otc")
+    return [str(Path(found.origin).parent)] if found and found.origin else []
 
 
 def _folder() -> Path:
