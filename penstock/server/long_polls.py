@@ -71,15 +71,17 @@ async def beat(
             extended = await engine.arun(calls.heartbeat(lease))
             if asked.queues and extended.alive:
                 new, _ = await workers.register(lease, asked.queues)
-                poll.woken = poll.woken or (new and await workers.has_work(asked.queues))
+                if new and await workers.has_work(asked.queues):
+                    poll.woken = True
             looks = _Looks(workers, asked.wait)
             while extended.alive and not (set(extended.cancelling) - told or poll.woken or poll.gone or looks.over):
                 await poll.something(looks.seconds())
-                if poll.cancelled - told or not workers.listening:
+                # what is told while the database is asked must outlast the answer, which may be older
+                news, poll.cancelled = poll.cancelled - told, set()
+                if news or not workers.listening:
                     extended = await engine.arun(calls.heartbeat(lease))
-                    poll.cancelled.clear()
-                if asked.queues and not workers.listening:
-                    poll.woken = poll.woken or await workers.has_work(asked.queues)
+                if asked.queues and not workers.listening and await workers.has_work(asked.queues):
+                    poll.woken = True
         if poll.gone:
             await workers.lose_sight(lease)
         return Beat(extended.alive, extended.cancelling, extended.seconds, poll.woken)

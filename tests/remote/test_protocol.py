@@ -51,6 +51,15 @@ async def until_waiting(watch: psycopg.Connection[Any], *leases: int) -> None:
     await until(waits)
 
 
+async def until_polling(api: Api) -> None:
+    """One request is kept waiting, or looks whether it has to."""
+
+    async def waits() -> bool:
+        return api.workers.waiting == 1
+
+    await until(waits)
+
+
 async def test_a_job_from_its_claim_to_its_completion(api: Api, client: httpx.AsyncClient) -> None:
     job = await enqueue_job(
         api, NewJob(kind="convert", args=encode_args({"path": "a", "n": 1}), owner="ada", org="acme", max_attempts=3)
@@ -314,11 +323,7 @@ async def test_a_waiting_heartbeat_tells_of_work_and_of_cancellations(
     assert (await soon(waiting)).json() == {"alive": True, "cancelling": [], "seconds": 30, "wake": True}
     [claimed] = await claim(client, lease)
     waiting = beat()
-
-    async def waits() -> bool:
-        return api.workers.waiting == 1
-
-    await until(waits)
+    await until_polling(api)
     await job.acancel()
     assert (await soon(waiting)).json()["cancelling"] == [claimed["id"]]
     # once is enough, for those who remember; a second job is news again
@@ -328,9 +333,68 @@ async def test_a_waiting_heartbeat_tells_of_work_and_of_cancellations(
     other = await enqueue(api, "work")
     await claim(client, lease)
     waiting = beat(told=[claimed["id"]])
-    await until(waits)
+    await until_polling(api)
     await other.acancel()
     assert set((await soon(waiting)).json()["cancelling"]) == {claimed["id"], str(other.id)}
+
+
+async def test_work_that_comes_while_a_heartbeat_looks_for_some_is_told(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await open_lease(client)
+    has_work = api.workers.has_work
+
+    async def come_too_late_for_the_look(queues: Any) -> bool:
+        found = await has_work(queues)
+        assert not found
+        [poll] = api.workers._everybody()
+        await enqueue(api, "work")
+
+        async def told() -> bool:
+            return poll.woken
+
+        await until(told)
+        return found
+
+    monkeypatch.setattr(api.workers, "has_work", come_too_late_for_the_look)
+    body = {"wait": 30, "queues": ["default"]}
+    assert (await soon(client.post(f"/api/work/leases/{lease}/heartbeat", json=body))).json()["wake"] is True
+
+
+async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_told(
+    api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, other = await enqueue(api, "work"), await enqueue(api, "work", number=2)
+    lease = await open_lease(client)
+    claimed = {job["id"]: job for job in await claim(client, lease)}
+    arun, looked = api.app.engine.arun, asyncio.Event()
+
+    async def come_too_late_for_the_second_look(call: Any) -> Any:
+        if "heartbeat" not in call.text:
+            return await arun(call)
+        if not looked.is_set():
+            answer = await arun(call)
+            looked.set()
+            return answer
+        monkeypatch.undo()
+        [poll] = api.workers._everybody()
+        done = {"lease": lease, "jobs": [held(claimed[str(ended.id)])]}
+        assert (await client.post("/api/work/complete", json=done)).json()["jobs"][0]["accepted"] is True
+        answer = await arun(call)
+        assert answer.cancelling == []
+        await other.acancel()
+
+        async def told() -> bool:
+            return other.id in poll.cancelled
+
+        await until(told)
+        return answer
+
+    monkeypatch.setattr(api.app.engine, "arun", come_too_late_for_the_second_look)
+    waiting = asyncio.create_task(client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 30}))
+    await soon(looked.wait())
+    await ended.acancel()
+    assert (await soon(waiting)).json()["cancelling"] == [str(other.id)]
 
 
 async def test_steps_and_outputs_are_for_the_holder_of_the_job(api: Api, client: httpx.AsyncClient) -> None:

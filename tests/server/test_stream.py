@@ -49,6 +49,10 @@ async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Running,
         await listening(api)
 
         job = worker.claim_one()
+        begun = await client.event()
+        assert begun is not None
+        assert (begun.name, begun.data["status"], begun.data["progress"]) == ("progress", "processing", 0)
+
         worker.progress(job, 40, phase="render", message="page 4\nof 10", done=4, total=10)
         second = await client.event()
         assert second is not None
@@ -63,7 +67,7 @@ async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Running,
         assert last.data["jobId"] == str(id)
         assert last.data["error"] is None
         assert "resultUrl" in last.data
-    assert len({first.id, second.id, last.id}) == 3
+    assert len({first.id, begun.id, second.id, last.id}) == 4
 
 
 async def test_a_failed_job_ends_its_stream_with_its_error(api: Running, hand: Hand) -> None:
