@@ -19,20 +19,26 @@ _ACTIVATED = ("Sun", "Earth", "North Node", "South Node", *(body for body in sky
 
 
 class Placement(msgspec.Struct, frozen=True, rename="camel"):
-    """A body in the tropical zodiac; `house` by whole signs from the ascendant."""
+    """A body in the tropical zodiac; `house` by whole signs from the ascendant, none without one."""
 
     body: str
     longitude: float
     sign: str
     degree: float
-    house: int
+    house: int | None
     retrograde: bool = False
 
 
 class Western(msgspec.Struct, frozen=True, rename="camel"):
-    ascendant: Placement
-    midheaven: Placement
+    """What turns with the hour is None where that is unknown."""
+
+    ascendant: Placement | None
+    midheaven: Placement | None
     placements: list[Placement]
+
+    @property
+    def shown(self) -> list[Placement]:
+        return [each for each in (self.ascendant, self.midheaven, *self.placements) if each]
 
 
 class Lunar(msgspec.Struct, frozen=True, rename="camel"):
@@ -48,8 +54,12 @@ class Lunar(msgspec.Struct, frozen=True, rename="camel"):
 
 class Vedic(msgspec.Struct, frozen=True, rename="camel"):
     ayanamsa: float
-    ascendant: Lunar
+    ascendant: Lunar | None
     placements: list[Lunar]
+
+    @property
+    def shown(self) -> list[Lunar]:
+        return [each for each in (self.ascendant, *self.placements) if each]
 
 
 class Activation(msgspec.Struct, frozen=True, rename="camel"):
@@ -71,7 +81,7 @@ class HumanDesign(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Chart(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One person's; of the systems that were asked for."""
+    """One person's; of the systems that were asked for. `born` is noon where the hour is unknown."""
 
     name: str
     born: datetime
@@ -80,6 +90,7 @@ class Chart(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     western: Western | None = None
     vedic: Vedic | None = None
     human_design: HumanDesign | None = None
+    time_known: bool = True
 
 
 class Aspect(msgspec.Struct, frozen=True, rename="camel"):
@@ -134,7 +145,8 @@ def _longitudes(moment: datetime) -> dict[str, float]:
 
 def _chart(person: Person, positions: dict[str, float], systems: Sequence[System]) -> Chart:
     born = person.born
-    rising = sky.ascendant(born, person.latitude, person.longitude)
+    known = person.birth_time is not None
+    rising = sky.ascendant(born, person.latitude, person.longitude) if known else None
     return Chart(
         person.name,
         born,
@@ -143,25 +155,28 @@ def _chart(person: Person, positions: dict[str, float], systems: Sequence[System
         _western(person, positions, rising) if "western" in systems else None,
         _vedic(born, positions, rising) if "vedic" in systems else None,
         _human_design(born) if "human_design" in systems else None,
+        known,
     )
 
 
-def _placed(body: str, longitude: float, rising: float, retrograde: bool = False) -> Placement:
+def _placed(body: str, longitude: float, rising: float | None, retrograde: bool = False) -> Placement:
     sign = int(longitude // 30)
-    house = (sign - int(rising // 30)) % 12 + 1
+    house = None if rising is None else (sign - int(rising // 30)) % 12 + 1
     return Placement(body, round(longitude, 4), SIGNS[sign], round(longitude % 30, 2), house, retrograde)
 
 
-def _western(person: Person, positions: dict[str, float], rising: float) -> Western:
+def _western(person: Person, positions: dict[str, float], rising: float | None) -> Western:
     placements = [
         _placed(body, at, rising, body in _NODES or sky.is_retrograde(body, person.born))
         for body, at in positions.items()
     ]
+    if rising is None:
+        return Western(None, None, placements)
     top = sky.midheaven(person.born, person.longitude)
     return Western(_placed("Ascendant", rising, rising), _placed("Midheaven", top, rising), placements)
 
 
-def _vedic(born: datetime, positions: dict[str, float], rising: float) -> Vedic:
+def _vedic(born: datetime, positions: dict[str, float], rising: float | None) -> Vedic:
     shift = vedic.ayanamsa(born)
 
     def placed(body: str, tropical: float) -> Lunar:
@@ -170,7 +185,8 @@ def _vedic(born: datetime, positions: dict[str, float], rising: float) -> Vedic:
             body, round(sidereal, 4), SIGNS[int(sidereal // 30)], round(sidereal % 30, 2), *vedic.nakshatra(sidereal)
         )
 
-    return Vedic(round(shift, 4), placed("Ascendant", rising), [placed(*each) for each in positions.items()])
+    ascendant = None if rising is None else placed("Ascendant", rising)
+    return Vedic(round(shift, 4), ascendant, [placed(*each) for each in positions.items()])
 
 
 def _human_design(born: datetime) -> HumanDesign:

@@ -60,13 +60,14 @@ def _chapter(chapter: Chapter, written: Written, calculation: Calculation) -> di
 def _chart(chart: Chart) -> dict[str, Any]:
     columns, rows, notes = ["Body"], dict[str, list[str]](), []
     if chart.western:
-        columns += ["Tropical", "House"]
-        for each in (chart.western.ascendant, chart.western.midheaven, *chart.western.placements):
+        columns += ["Tropical", "House"] if chart.time_known else ["Tropical"]
+        for each in chart.western.shown:
             back = " ℞" if each.retrograde and each.body != "North Node" else ""
-            rows[each.body] = [_degree(each.degree, each.sign) + back, str(each.house)]
+            house = [] if each.house is None else [str(each.house)]
+            rows[each.body] = [_degree(each.degree, each.sign) + back, *house]
     if chart.vedic:
         columns += ["Sidereal", "Nakshatra"]
-        for star in (chart.vedic.ascendant, *chart.vedic.placements):
+        for star in chart.vedic.shown:
             row = rows.setdefault(star.body, [""] * (len(columns) - 3))
             row += [_degree(star.degree, star.sign), f"{star.nakshatra} {star.pada}"]
         notes.append(f"Lahiri's ayanamsa {chart.vedic.ayanamsa:.2f}°.")
@@ -82,10 +83,12 @@ def _chart(chart: Chart) -> dict[str, Any]:
         notes.append(
             f"{chart.human_design.type}, profile {chart.human_design.profile}; gates at birth · in the design."
         )
+    if not chart.time_known:
+        notes.append("The hour is unknown: as at noon, without houses; the moon may be seven degrees off.")
     filled = [[body, *row, *[""] * (len(columns) - 1 - len(row))] for body, row in rows.items()]
     return {
         "name": chart.name,
-        "born": f"{chart.born.day} {chart.born:%B %Y, %H:%M} UTC, {_place(chart)}",
+        "born": f"{_moment(chart)}, {_place(chart)}",
         "wheel": chart_wheel(chart),
         "columns": columns,
         "rows": filled,
@@ -95,6 +98,10 @@ def _chart(chart: Chart) -> dict[str, Any]:
 
 def _degree(degree: float, sign: str) -> str:
     return f"{int(degree)}°{int(degree % 1 * 60):02}′ {sign[:3]}"
+
+
+def _moment(chart: Chart) -> str:
+    return f"{chart.born.day} {chart.born:%B %Y}" + (f"{chart.born:, %H:%M} UTC" if chart.time_known else "")
 
 
 def _place(chart: Chart) -> str:

@@ -65,9 +65,8 @@ def _rim(chart: Chart, zero: float) -> tuple[list[dict[str, Any]], list[dict[str
 
 
 def _ascendant(chart: Chart) -> float | None:
-    if chart.western:
-        return chart.western.ascendant.longitude
-    return chart.vedic.ascendant.longitude if chart.vedic else None
+    system = chart.western or chart.vedic
+    return system.ascendant.longitude if system and system.ascendant else None
 
 
 def _longitudes(chart: Chart) -> Mapping[str, float]:

@@ -1,5 +1,6 @@
 """Charts and what is written from them without a service."""
 
+import re
 from itertools import combinations
 from typing import Any
 
@@ -21,9 +22,50 @@ def text_of(written: Written) -> str:
     return "\n".join(text for section in written.sections for text in (section.heading, *section.paragraphs))
 
 
+def born(**changes: Any) -> str:
+    return msgspec.convert(ADA | changes, Person).born.isoformat()
+
+
 def test_a_birth_is_what_the_clocks_of_its_place_said() -> None:
-    assert ONE.born.isoformat() == "1815-12-10T13:01:15+00:00"  # before time zones: local mean time
     assert OTHER.born.isoformat() == "1923-07-02T10:30:00+00:00"
+
+
+def test_before_standard_time_a_birth_is_by_the_sun_of_its_own_place() -> None:
+    """And not by that of the city that the zone is called after: Ulm is eleven minutes behind Berlin."""
+    einstein = {"birthDate": "1879-03-14", "birthTime": "11:30", "timeZone": "Europe/Berlin", "longitude": 10.0}
+    assert born(**einstein) == "1879-03-14T10:50:00+00:00"
+    assert born() == "1815-12-10T13:00:31+00:00", "half a minute west of Greenwich"
+    assert born(**einstein | {"birthDate": "1893-04-01"}) == "1893-04-01T10:30:00+00:00", "the first day of one time"
+    # east of where the days begin, as they were counted then
+    sitka = {"birthDate": "1860-05-01", "birthTime": "12:00", "timeZone": "America/Sitka", "longitude": -135.33}
+    assert born(**sitka) == "1860-04-30T21:01:19+00:00"
+    assert born(**sitka | {"birthDate": "1870-05-01"}) == "1870-05-01T21:01:19+00:00"
+    # a time of a whole country, though an odd one: Paris from 1891
+    paris = {"birthDate": "1900-01-01", "birthTime": "12:00", "timeZone": "Europe/Paris", "longitude": -4.5}
+    assert born(**paris) == "1900-01-01T11:50:39+00:00"
+
+
+@pytest.mark.parametrize("unknown", [{"birthTime": None}, {}], ids=["null", "absent"])
+def test_who_does_not_know_the_hour_has_a_chart_without_what_turns_with_it(unknown: dict[str, Any]) -> None:
+    params = {name: value for name, value in ADA.items() if name != "birthTime"} | unknown
+    person = msgspec.convert(params, Person)
+    [chart] = calculate(person, None, SYSTEMS).charts
+    assert not chart.time_known
+    assert chart.born == msgspec.convert(ADA | {"birthTime": "12:00"}, Person).born
+    assert chart.western is not None
+    assert chart.vedic is not None
+    assert (chart.western.ascendant, chart.western.midheaven, chart.vedic.ascendant) == (None, None, None)
+    assert {each.house for each in chart.western.placements} == {None}
+    assert {each.body: each.sign for each in chart.western.placements}["Sun"] == "Sagittarius"
+    for systems in CHOICES:
+        for other in (None, OTHER):
+            calculation = calculate(person, other, systems)
+            assert msgspec.json.decode(msgspec.json.encode(calculation), type=Calculation) == calculation
+            for chapter in CHAPTERS[:: 1 if other is None else 5]:
+                written = compose(chapter, calculation)
+                assert 550 <= written.words <= 1000, (chapter.title, systems)
+                if other is None:
+                    assert not re.search(r"\bhouse, where|Ascendant|None", text_of(written))
 
 
 def test_a_chart_has_what_was_asked_for_and_survives_json() -> None:

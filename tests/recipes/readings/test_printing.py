@@ -155,6 +155,18 @@ def test_a_wheel_is_drawn_for_any_system_and_for_one_person(systems: tuple[Syste
     assert_pdf_a(pdf)
 
 
+@pytest.mark.parametrize("systems", [SYSTEMS, ("western",), ("vedic", "human_design")])
+def test_a_chart_without_an_hour_says_so(systems: tuple[System, ...]) -> None:
+    calculation = calculate(msgspec.structs.replace(ONE, birth_time=None), OTHER, systems)
+    pdf = print_book([(CHAPTERS[0], compose(CHAPTERS[0], calculation))], calculation, DAY)
+    assert_pdf_a(pdf)
+    text = pypdfium2.PdfDocument(pdf)[2].get_textpage().get_text_bounded()
+    assert "10 December 1815, 51.51° N" in text
+    assert "The hour is unknown" in text
+    assert "Ascendant" not in text
+    assert "HOUSE" not in text
+
+
 def test_bodies_that_stand_together_are_drawn_apart() -> None:
     shown = sorted(spread([10, 10.5, 11, 200, 359, 0.5], 10))
     gaps = [(later - earlier) % 360 for earlier, later in zip(shown, shown[1:] + shown[:1], strict=True)]

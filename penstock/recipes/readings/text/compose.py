@@ -77,42 +77,48 @@ def _paragraphs(system: str, chapter: Chapter, calculation: Calculation) -> Iter
             turn = _pick(4, chart.name, chart.born, system) + _earlier(body, chapter)
             turn += place if body not in chapter.bodies else 0
             if system == "western" and chart.western:
-                known = {each.body: each for each in (chart.western.ascendant, *chart.western.placements)}
-                yield _western(chart, known[body], chapter, turn) + (_balance(chart) if place == 3 else "")
+                known = {each.body: each for each in chart.western.shown}
+                said = _western(chart, known[body], chapter, turn) if body in known else ""
+                yield (said + (_balance(chart) if place == 3 else "")).strip()
             elif system == "vedic" and chart.vedic:
-                there = {each.body: each for each in (chart.vedic.ascendant, *chart.vedic.placements)}
-                yield _vedic(chart, there[body], chapter, turn)
+                there = {each.body: each for each in chart.vedic.shown}
+                yield _vedic(chart, there[body], chapter, turn) if body in there else ""
             elif system == "human_design" and chart.human_design and body != "Ascendant":
                 yield _human_design(chart, body, chapter, turn, first=place == 0)
 
 
 def _western(chart: Chart, placed: Placement, chapter: Chapter, turn: int) -> str:
     manner, wants, gift, shadow = lore.SIGNS[placed.sign]
-    name, body, house = chart.name, _article(placed.body), lore.HOUSES[placed.house - 1]
+    name, body = chart.name, _article(placed.body)
     where, meaning = _in_words(placed.degree, placed.sign), lore.BODIES[placed.body]
-    ordinal = _ORDINALS[placed.house - 1]
+    inside = met = practised = ""
+    kept = placed.sign
+    if placed.house:
+        house = f"{_ORDINALS[placed.house - 1]} house, where {lore.HOUSES[placed.house - 1]}"
+        inside, kept = f", in the {house}", f"the {house}"
+        met = f"It lives in the {house}, and that is where others will meet it. "
+        practised = f"The {house}, gives it a place to practise. "
     match turn % 4:
         case 0:
             text = (
-                f"{name} has {body} at {where}, in the {ordinal} house, where {house}. This is {meaning}, and here it "
+                f"{name} has {body} at {where}{inside}. This is {meaning}, and here it "
                 f"goes about things {manner}. When it comes to {chapter.theme}, what it wants first is {wants}; the "
                 f"reasons are found later. Its gift is {gift}."
             )
         case 1:
             text = (
                 f"Consider {body}, {meaning}. For {name} it stands at {where}, and so {chapter.theme} is done "
-                f"{manner}. It lives in the {ordinal} house, where {house}, and that is where others will meet it. On "
-                f"a tired day it shows as {shadow}; on a good one, as {gift}."
+                f"{manner}. {met}On a tired day it shows as {shadow}; on a good one, as {gift}."
             )
         case 2:
             text = (
                 f"In the matter of {chapter.theme}, {name} is moved by {body} in {placed.sign}: {meaning}. At {where} "
-                f"it looks for {wants}, and it looks for it {manner}. The {ordinal} house, where {house}, gives it a "
-                f"place to practise. Those who know it well have been given {gift}, and have also met {shadow}."
+                f"it looks for {wants}, and it looks for it {manner}. {practised}Those who know it well have been "
+                f"given {gift}, and have also met {shadow}."
             )
         case _:
             text = (
-                f"Ask where {name} keeps {chapter.theme}, and the answer is the {ordinal} house, where {house}. "
+                f"Ask where {name} keeps {chapter.theme}, and the answer is {kept}. "
                 f"There, at {where}, stands {body}: {meaning}. What it longs for is {wants}. It has {gift} to offer "
                 f"in exchange, and it would be unfair to hide the price, which is {shadow}."
             )
