@@ -1,6 +1,7 @@
 """A connection that hears notices and shows whether they arrive at all: behind a transaction pooler they do not."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
@@ -8,20 +9,26 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
+from penstock.engine import calls
 from penstock.engine.call import Call, nothing
 from penstock.engine.pools import cut_after, settings_for
 from penstock.engine.postgres import PostgresEngine
+from penstock.engine.runners import AsyncPsycopg
+
+log = logging.getLogger("penstock.engine")
 
 
 class Notices:
-    """Hands each notice on these channels to `take(channel, payload)`, from `open` until `close` or until it is
-    `broken`. Then another is to be made, and what was sent meanwhile is to be looked up."""
+    """Hands each notice of these sorts (`wake`, `hand`, `cancel`, `job`) to `take(sort, payload)`, from `open` until
+    `close` or until it is `broken`. Then another is to be made, and what was sent meanwhile is to be looked up."""
 
-    def __init__(self, engine: PostgresEngine, channels: Sequence[str], take: Callable[[str, str], None]) -> None:
+    def __init__(self, engine: PostgresEngine, sorts: Sequence[str], take: Callable[[str, str], None]) -> None:
         self.connection: psycopg.AsyncConnection[Any] | None = None
         self.broken = asyncio.Event()
         self._engine = engine
-        self._channels = channels
+        self._sorts = sorts
+        self._by_channel: dict[str, str] = {}
+        self._unreadable: set[str] = set()
         self._take = take
         self._echo = f"penstock_echo_{uuid4().hex}"
         self._echoed = asyncio.Event()
@@ -60,7 +67,9 @@ class Notices:
     async def _hears(self, connection: psycopg.AsyncConnection[Any], within: float) -> bool:
         connection.add_notify_handler(self._hear)
         with cut_after(self._engine.pools.patience, connection):
-            for channel in (*self._channels, self._echo):
+            channels = await AsyncPsycopg(connection, self._engine.schema).run(calls.channels())
+            self._by_channel = {getattr(channels, sort): sort for sort in self._sorts}
+            for channel in (*self._by_channel, self._echo):
                 await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
             await self._engine.arun(Call("select pg_notify(%s, '')", [self._echo], nothing))
         self.read()
@@ -83,7 +92,7 @@ class Notices:
         try:
             pgconn.consume_input()
             while notice := pgconn.notifies():
-                self._heard(notice.relname.decode(), notice.extra.decode())
+                self._heard(notice.relname.decode(errors="replace"), notice.extra.decode(errors="replace"))
         except psycopg.OperationalError:
             self.stop_reading()
             self.broken.set()
@@ -95,5 +104,10 @@ class Notices:
     def _heard(self, channel: str, payload: str) -> None:
         if channel == self._echo:
             self._echoed.set()
-        else:
-            self._take(channel, payload)
+        elif sort := self._by_channel.get(channel):
+            try:
+                self._take(sort, payload)
+            except Exception as error:  # whatever it says, what comes after it is to be heard
+                if sort not in self._unreadable:
+                    self._unreadable.add(sort)
+                    log.warning("a notification (%s) cannot be read: %s", sort, type(error).__name__)

@@ -1,6 +1,7 @@
 """Bringing a database to this version's schema: numbered migrations, then the functions, in one transaction.
 
-Any number of processes may migrate at once: an advisory lock lets one do it, and the others find it done.
+Any number of processes may migrate at once: a lock lets one do it, and the others find it done. It is on a table of
+ours, for an advisory lock is anybody's to take.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg import errors
 
 from penstock.errors import PenstockError, SchemaTooNew
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
@@ -57,10 +59,9 @@ def migrate_on(
             f"{OLDEST_POSTGRES} or newer"
         )
     with connection.transaction():
-        _execute(connection, "select pg_advisory_xact_lock(hashtextextended('penstock.migrate', 0))", schema)
         # the functions' bodies name tables and each other in any order
         _execute(connection, "set local check_function_bodies = off; set local client_min_messages = warning", schema)
-        _execute(connection, _BOOKKEEPING, schema)
+        _lock(connection, schema)
         known = migrations()
         done = dict(
             connection.execute(
@@ -83,11 +84,25 @@ def migrate_on(
                 render("update penstock.schema_migrations set functions = %s where number = %s", schema).encode(),
                 [functions_digest(), known[-1].number],
             )
-            _execute(connection, "select penstock.add_partitions()", schema)
+            _execute(connection, "select penstock.add_partitions(), penstock.add_locks()", schema)
         applied = [f"{migration.number:04}_{migration.name}" for migration in due]
         for name, theirs in (applications or {}).items():
             applied += _migrate_application(connection, name, theirs, schema)
         return Migrated(tuple(applied), stale)
+
+
+def _lock(connection: psycopg.Connection[Any], schema: str) -> None:
+    """Until the transaction ends; others may read the table meanwhile."""
+    for last in (False, False, True):
+        try:
+            with connection.transaction():
+                _execute(connection, _BOOKKEEPING, schema)
+            break
+        except (errors.UniqueViolation, errors.DuplicateObject, errors.DuplicateTable, errors.DuplicateSchema):
+            # another process has just made them: `if not exists` looks before it waits for that one's commit
+            if last:
+                raise
+    _execute(connection, "lock table penstock.schema_migrations in share row exclusive mode", schema)
 
 
 def _migrate_application(

@@ -12,7 +12,6 @@ from penstock.engine.call import Script
 from penstock.engine.postgres import PostgresEngine
 from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_script
 from penstock.job import Job
-from penstock.sql import render
 
 _FIRST_LOOK_AGAIN = 0.05
 _LAST_LOOK_AGAIN = 2.0
@@ -37,8 +36,8 @@ def _pauses(timeout: float | None, id: UUID) -> Iterator[float]:
         pause = min(pause * 2, _LAST_LOOK_AGAIN)
 
 
-def _listen(schema: str) -> sql.Composed:
-    return sql.SQL("listen {}").format(sql.Identifier(render("penstock.job", schema)))
+def _listen(channels: calls.Channels) -> sql.Composed:
+    return sql.SQL("listen {}").format(sql.Identifier(channels.job))
 
 
 def _ended(job: Job | None) -> bool:
@@ -52,9 +51,10 @@ def wait_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) ->
         return job
     # a connection of its own: notices arrive whenever they like; nothing prepared, for a pooler may stand between
     with psycopg.connect(engine.pools.url(), autocommit=True, prepare_threshold=None) as connection:
-        connection.execute(_listen(engine.schema))
+        runner = Psycopg(connection, engine.schema)
+        connection.execute(_listen(runner.run(calls.channels())))
         for pause in _pauses(timeout, id):
-            job = run_script(Psycopg(connection, engine.schema), _look(id), engine.schema)
+            job = run_script(runner, _look(id), engine.schema)
             if _ended(job):
                 break
             for notice in connection.notifies(timeout=pause):
@@ -70,9 +70,10 @@ async def await_until_final(engine: PostgresEngine, id: UUID, timeout: float | N
     async with await psycopg.AsyncConnection.connect(
         engine.pools.url(), autocommit=True, prepare_threshold=None
     ) as connection:
-        await connection.execute(_listen(engine.schema))
+        runner = AsyncPsycopg(connection, engine.schema)
+        await connection.execute(_listen(await runner.run(calls.channels())))
         for pause in _pauses(timeout, id):
-            job = await arun_script(AsyncPsycopg(connection, engine.schema), _look(id), engine.schema)
+            job = await arun_script(runner, _look(id), engine.schema)
             if _ended(job):
                 break
             async for notice in connection.notifies(timeout=pause):

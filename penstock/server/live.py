@@ -18,7 +18,6 @@ from penstock.engine.listening import Notices
 from penstock.job import JobState
 from penstock.server.looking import Looker
 from penstock.server.states import Link, State
-from penstock.sql import render
 from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.server")
@@ -203,11 +202,10 @@ class _Ear(Loop):
         self.listening = False
         self._engine = engine
         self._hub = hub
-        self._channel = render("penstock.job", engine.schema)
 
     async def run(self) -> None:
         while True:
-            notices = Notices(self._engine, [self._channel], lambda _, payload: self._hub.hear(payload))
+            notices = Notices(self._engine, ["job"], lambda _, payload: self._hub.hear(payload))
             if not await notices.open(_ECHO):
                 await self._poll()
                 continue

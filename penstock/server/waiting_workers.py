@@ -16,7 +16,6 @@ from penstock.engine import Cursor, PostgresEngine, calls
 from penstock.engine.call import Call, first
 from penstock.engine.listening import Notices
 from penstock.job import Lease
-from penstock.sql import render
 from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.server")
@@ -84,7 +83,6 @@ class WaitingWorkers(Loop):
         self._cursors: OrderedDict[tuple[Lease, str], Cursor] = OrderedDict()
         self._settled = asyncio.Event()
         self._passing_on: set[asyncio.Task[None]] = set()
-        self._channels = {render(f"penstock.{name}", engine.schema): name for name in ("wake", "cancel")}
 
     @property
     def listening(self) -> bool:
@@ -187,7 +185,7 @@ class WaitingWorkers(Loop):
 
     async def run(self) -> None:
         while True:
-            notices = Notices(self._engine, list(self._channels), self._hear)
+            notices = Notices(self._engine, ["wake", "cancel"], self._hear)
             hears = await notices.open(_ECHO)
             if not hears:
                 self._settled.set()
@@ -217,8 +215,8 @@ class WaitingWorkers(Loop):
         finally:
             notices.read()
 
-    def _hear(self, channel: str, payload: str) -> None:
-        match self._channels.get(channel):
+    def _hear(self, sort: str, payload: str) -> None:
+        match sort:
             case "wake" if payload.isdecimal():
                 self._wake(Lease(int(payload)))
             case "cancel":

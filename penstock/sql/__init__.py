@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 from penstock.errors import InvalidInput
 
 _SCHEMA = re.compile(r"\bpenstock\.(?=[a-z%])")
-_LONGEST = 54
-"""Bytes of a schema's name: with quotes and `.cancel` it is the name of a channel, of which Postgres takes 63."""
+_LONGEST = 63
+"""Bytes of a name, of which Postgres would cut off the rest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,10 @@ CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
 CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE;
 
+-- Name: add_locks(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_locks() RETURNS void
+    LANGUAGE sql;
+
 -- Name: add_partitions(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_partitions() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -650,6 +654,10 @@ CREATE FUNCTION penstock.list_my_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_befo
     SET jit TO 'off'
     SET enable_bitmapscan TO 'on';
 
+-- Name: lock(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lock(p_name text) RETURNS void
+    LANGUAGE plpgsql;
+
 -- Name: lock_flows(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock_flows(p_ids uuid[]) RETURNS void
     LANGUAGE plpgsql
@@ -930,6 +938,10 @@ CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
 CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision)
     LANGUAGE plpgsql;
 
+-- Name: try_lock(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.try_lock(p_name text) RETURNS boolean
+    LANGUAGE plpgsql;
+
 -- Name: unblock(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
     LANGUAGE plpgsql;
@@ -966,6 +978,17 @@ CREATE TABLE penstock.application_migrations (
     number integer NOT NULL,
     name text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+-- Name: channels; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.channels (
+    only_row boolean DEFAULT true NOT NULL,
+    secret uuid DEFAULT gen_random_uuid() NOT NULL,
+    wake text GENERATED ALWAYS AS ((('penstock.'::text || (secret)::text) || '.wake'::text)) STORED NOT NULL,
+    hand text GENERATED ALWAYS AS ((('penstock.'::text || (secret)::text) || '.hand'::text)) STORED NOT NULL,
+    cancel text GENERATED ALWAYS AS ((('penstock.'::text || (secret)::text) || '.cancel'::text)) STORED NOT NULL,
+    job text GENERATED ALWAYS AS ((('penstock.'::text || (secret)::text) || '.job'::text)) STORED NOT NULL,
+    CONSTRAINT there_is_one_secret CHECK (only_row)
 );
 
 -- Name: edges; Type: TABLE; Schema: penstock; Owner: -
@@ -1061,6 +1084,11 @@ ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+-- Name: locks; Type: TABLE; Schema: penstock; Owner: -
+CREATE UNLOGGED TABLE penstock.locks (
+    name text NOT NULL
 );
 
 -- Name: operations; Type: TABLE; Schema: penstock; Owner: -
@@ -1202,6 +1230,10 @@ ALTER TABLE ONLY penstock.artifacts
 ALTER TABLE ONLY penstock.artifacts
     ADD CONSTRAINT artifacts_pkey PRIMARY KEY (id);
 
+-- Name: channels channels_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.channels
+    ADD CONSTRAINT channels_pkey PRIMARY KEY (only_row);
+
 -- Name: edges edges_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.edges
     ADD CONSTRAINT edges_pkey PRIMARY KEY (job, waits_for);
@@ -1233,6 +1265,10 @@ ALTER TABLE ONLY penstock.leader
 -- Name: leases leases_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (id);
+
+-- Name: locks locks_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.locks
+    ADD CONSTRAINT locks_pkey PRIMARY KEY (name);
 
 -- Name: operations operations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.operations
@@ -1371,6 +1407,9 @@ ALTER TABLE penstock.application_migrations ENABLE ROW LEVEL SECURITY;
 -- Name: artifacts; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.artifacts ENABLE ROW LEVEL SECURITY;
 
+-- Name: channels; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.channels ENABLE ROW LEVEL SECURITY;
+
 -- Name: edges; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.edges ENABLE ROW LEVEL SECURITY;
 
@@ -1394,6 +1433,9 @@ ALTER TABLE penstock.leader ENABLE ROW LEVEL SECURITY;
 
 -- Name: leases; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.leases ENABLE ROW LEVEL SECURITY;
+
+-- Name: locks; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.locks ENABLE ROW LEVEL SECURITY;
 
 -- Name: operations; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.operations ENABLE ROW LEVEL SECURITY;
@@ -1425,6 +1467,9 @@ CREATE POLICY the_service_does_everything ON penstock.application_migrations TO 
 -- Name: artifacts the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.artifacts TO service_role USING (true) WITH CHECK (true);
 
+-- Name: channels the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.channels TO service_role USING (true) WITH CHECK (true);
+
 -- Name: edges the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USING (true) WITH CHECK (true);
 
@@ -1445,6 +1490,9 @@ CREATE POLICY the_service_does_everything ON penstock.leader TO service_role USI
 
 -- Name: leases the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.leases TO service_role USING (true) WITH CHECK (true);
+
+-- Name: locks the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.locks TO service_role USING (true) WITH CHECK (true);
 
 -- Name: operations the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.operations TO service_role USING (true) WITH CHECK (true);
@@ -1524,6 +1572,10 @@ GRANT ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) TO service_r
 -- Name: FUNCTION add_error(p_errors jsonb, p_error jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) TO service_role;
+
+-- Name: FUNCTION add_locks(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_locks() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_locks() TO service_role;
 
 -- Name: FUNCTION add_partitions(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_partitions() FROM PUBLIC;
@@ -1946,6 +1998,10 @@ REVOKE ALL ON FUNCTION penstock.list_my_jobs(p_filter jsonb, p_before uuid, p_li
 GRANT ALL ON FUNCTION penstock.list_my_jobs(p_filter jsonb, p_before uuid, p_limit integer) TO service_role;
 GRANT ALL ON FUNCTION penstock.list_my_jobs(p_filter jsonb, p_before uuid, p_limit integer) TO authenticated;
 
+-- Name: FUNCTION lock(p_name text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lock(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lock(p_name text) TO service_role;
+
 -- Name: FUNCTION lock_flows(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.lock_flows(p_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lock_flows(p_ids uuid[]) TO service_role;
@@ -2177,6 +2233,10 @@ GRANT ALL ON FUNCTION penstock.tell_watchers(p_ids uuid[]) TO service_role;
 REVOKE ALL ON FUNCTION penstock.tend(p_lease bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.tend(p_lease bigint) TO service_role;
 
+-- Name: FUNCTION try_lock(p_name text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.try_lock(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.try_lock(p_name text) TO service_role;
+
 -- Name: FUNCTION unblock(p_job penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) TO service_role;
@@ -2209,6 +2269,9 @@ GRANT ALL ON FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims intege
 -- Name: TABLE application_migrations; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.application_migrations TO service_role;
 
+-- Name: TABLE channels; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.channels TO service_role;
+
 -- Name: TABLE edges; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.edges TO service_role;
 
@@ -2229,6 +2292,9 @@ GRANT ALL ON TABLE penstock.leases TO service_role;
 
 -- Name: SEQUENCE leases_id_seq; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.leases_id_seq TO service_role;
+
+-- Name: TABLE locks; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.locks TO service_role;
 
 -- Name: TABLE operations; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.operations TO service_role;

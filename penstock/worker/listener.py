@@ -1,11 +1,9 @@
 """Listens for work and for cancellations on one connection; where notices cannot arrive, says so, and others poll."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
@@ -18,20 +16,32 @@ from penstock.engine.listening import Notices
 from penstock.engine.pools import cut, cut_after
 from penstock.engine.runners import AsyncPsycopg, arun_script, one
 from penstock.job import ClaimedJob, Lease
-from penstock.sql import render
 from penstock.worker.loop import Loop
 
 T = TypeVar("T")
 log = logging.getLogger("penstock.worker")
 
 _ECHO = 2.0
-_Handed = tuple[
-    int, str,
-    tuple[UUID, str, int, int, int, int, int, int, str | None, str | None, UUID | None, datetime, str, str | None],
-]  # fmt: skip
-_read_handed = msgspec.json.Decoder(_Handed).decode
-"""The lease, the queue, and the fields of a claimed job."""
 _TRY_AGAIN = 60.0
+
+
+class _HandedJob(ClaimedJob, frozen=True, gc=False, array_like=True):
+    """Its fields in their order; what a later version adds behind them is passed over."""
+
+
+class _Handed(msgspec.Struct, array_like=True):
+    lease: Lease
+    queue: str
+    job: _HandedJob
+
+
+class _Cancelled(msgspec.Struct):
+    lease: Lease
+    id: UUID
+
+
+_read_handed = msgspec.json.Decoder(_Handed).decode
+_read_cancelled = msgspec.json.Decoder(_Cancelled).decode
 
 
 class Listener(Loop):
@@ -60,7 +70,6 @@ class Listener(Loop):
         self._one_at_a_time = asyncio.Lock()
         self._settled = asyncio.Event()
         self._been_connected = False
-        self._channels = {render(f"penstock.{name}", engine.schema): name for name in ("wake", "cancel", "hand")}
 
     @property
     def listening(self) -> bool:
@@ -123,7 +132,7 @@ class Listener(Loop):
 
     async def _connect(self) -> Notices:
         while True:
-            notices = Notices(self._engine, list(self._channels), self._take)
+            notices = Notices(self._engine, ["wake", "cancel", "hand"], self._take)
             hears = await notices.open(_ECHO)
             self._settled.set()
             if hears:
@@ -151,17 +160,21 @@ class Listener(Loop):
         if notices is not None:
             notices.close()
 
-    def _take(self, channel: str, payload: str) -> None:
-        match self._channels.get(channel):
+    def _take(self, sort: str, payload: str) -> None:
+        match sort:
             case "wake" if payload == str(self.lease):
                 self._wake()
             case "hand" if payload.startswith(f"[{self.lease},"):
-                _, queue, job = _read_handed(payload)
-                self._hand(queue, ClaimedJob(*job))
+                try:
+                    handed = _read_handed(payload)
+                except (msgspec.MsgspecError, RecursionError):
+                    self._missed()  # the job is ours all the same, to run or to give back
+                    raise
+                self._hand(handed.queue, handed.job)
             case "cancel":
-                told = json.loads(payload)
-                if told["lease"] == self.lease:
-                    self._cancel(UUID(told["id"]))
+                told = _read_cancelled(payload)
+                if told.lease == self.lease:
+                    self._cancel(told.id)
 
     async def stop(self) -> None:
         await super().stop()

@@ -4,6 +4,7 @@ import pytest
 
 from penstock.engine import calls
 from penstock.job import JobState
+from tests.channels import listen
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 
@@ -20,7 +21,7 @@ def test_a_job_that_has_not_started_is_cancelled_at_once(hand: Hand) -> None:
 
 def test_a_running_job_is_asked_to_stop_and_its_worker_is_told(hands: Hands) -> None:
     hand, listener = hands(), hands()
-    listener.do('listen "penstock.cancel"')
+    listen(listener.connection, "cancel")
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()

@@ -4,6 +4,7 @@ import pytest
 
 from penstock.engine import calls
 from penstock.job import Lease, NewJob
+from tests.channels import listen
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 from tests.engine.test_limits import bulk
@@ -15,7 +16,7 @@ SILENCE = 0.15
 def listener(hands: Hands) -> Hand:
     """Hears everything that is sent to workers."""
     hand = hands()
-    hand.do('listen "penstock.wake"')
+    listen(hand.connection, "wake")
     return hand
 
 

@@ -7,6 +7,7 @@ import pytest
 from penstock.engine import calls
 from penstock.flow import batch
 from penstock.job import NewJob
+from tests.channels import listen
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 
@@ -16,7 +17,7 @@ SILENCE = 0.15
 @pytest.fixture
 def listener(hands: Hands) -> Hand:
     hand = hands()
-    hand.do('listen "penstock.job"')
+    listen(hand.connection, "job")
     return hand
 
 

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.migrate import Migrated, migrate, migrate_on
 from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew
 from penstock.job import JobState, NewJob
 from penstock.sql import migrations, render
+from tests.channels import listen
 
 
 @pytest.fixture
@@ -66,21 +66,21 @@ def test_a_schema_may_have_almost_any_name(empty_url: str, schema: str) -> None:
 def test_two_schemas_in_one_database_know_nothing_of_each_other(empty_url: str, empty: psycopg.Connection[Any]) -> None:
     names = ("penstock", "My Jobs")
     engines = {name: PostgresEngine(lambda: empty_url, schema=name) for name in names}
+    sorts: dict[str, tuple[str, str]] = {}
     for name in names:
         migrate(empty_url, name)
-        empty.execute(sql.SQL("listen {}").format(sql.Identifier(render("penstock.wake", name))))
-        empty.execute(sql.SQL("listen {}").format(sql.Identifier(render("penstock.job", name))))
+        sorts |= {channel: (sort, name) for channel, sort in listen(empty, "wake", "job", schema=name).items()}
 
     for name, engine in engines.items():
         lease = engine.run(calls.open_lease("worker"))
         empty.execute(render("select penstock.wait_for_work(%s, '{default}')", name).encode(), [lease])
         [enqueued] = engine.enqueue([NewJob(kind="greet")])
-        assert [notice.channel for notice in empty.notifies(timeout=5, stop_after=1)] == [render("penstock.wake", name)]
+        assert [sorts[each.channel] for each in empty.notifies(timeout=5, stop_after=1)] == [("wake", name)]
         claimed = engine.run(calls.claim(lease, "default", 10))
         assert [job.id for job in claimed] == [enqueued.id]
         assert engine.run(calls.watch(enqueued.id))
         assert engine.run(calls.complete(lease, claimed)) == []
-        assert [notice.channel for notice in empty.notifies(timeout=5, stop_after=1)] == [render("penstock.job", name)]
+        assert [sorts[each.channel] for each in empty.notifies(timeout=5, stop_after=1)] == [("job", name)]
         engine.close()
 
     for name in names:

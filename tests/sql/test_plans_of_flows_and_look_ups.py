@@ -77,7 +77,7 @@ def test_cancelling_finds_a_flow_s_jobs_by_jobs_parent(explained: Explained) -> 
         "with recursive tree as": {"jobs_pkey", "jobs_parent"},
         "where id = any(v_tree) order by id for update": {"jobs_pkey"},
         "set cancel_requested = true where id = any(v_tree)": {"jobs_pkey"},
-        "pg_notify('penstock.cancel'": {"jobs_pkey"},
+        "pg_notify((select cancel from penstock.channels": {"jobs_pkey"},
         "j.state in ('blocked', 'scheduled', 'ready')": {"jobs_pkey", "jobs_parent", "history_parent"},
     }
     check(plans, expected)
@@ -89,7 +89,8 @@ def test_watchers_are_told_by_primary_keys(explained: Explained) -> None:
         for job in claimed:
             assert explained.run(calls.watch(job.id))
             explained.run(calls.complete(lease, [job]))
-    check(plans, {"set watched = true": {"jobs_pkey"}, "pg_notify('penstock.job'": {"jobs_pkey", "history_pkey"}})
+    told = "pg_notify((select job from penstock.channels"
+    check(plans, {"set watched = true": {"jobs_pkey"}, told: {"jobs_pkey", "history_pkey"}})
 
 
 def test_a_job_is_looked_up_in_one_partition_of_history(explained: Explained, crowd: Crowd) -> None:

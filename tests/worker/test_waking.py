@@ -15,6 +15,7 @@ from penstock.engine.call import Call
 from penstock.job import Lease
 from penstock.worker import Worker, claimer, maintenance
 from penstock.worker import worker as worker_module
+from tests.channels import listen
 from tests.chaos.wire import open_wire
 from tests.conftest import Connect
 from tests.worker.running import working
@@ -77,7 +78,7 @@ async def test_nobody_is_told_while_all_are_busy(
         await go.wait()
 
     ears = connect()
-    ears.execute('listen "penstock.wake"; listen "penstock.hand"')
+    listen(ears, "wake", "hand")
     async with working(app, {"default": 1}) as one, working(app, {"default": 1}) as two:
         await until_waiting(watch, one, two)
         jobs = [await work.aenqueue() for _ in range(2)]

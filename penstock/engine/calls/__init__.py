@@ -25,6 +25,7 @@ from penstock.engine.calls.artifacts import (
     withdraw_artifact,
     withdraw_upload,
 )
+from penstock.engine.calls.channels import Channels, channels
 from penstock.engine.calls.enqueueing import (
     before_copying,
     enqueue_jobs,
@@ -82,6 +83,7 @@ from penstock.engine.calls.working import (
 
 __all__ = [
     "Backlog",
+    "Channels",
     "Extended",
     "QueueScale",
     "SeenJob",
@@ -97,6 +99,7 @@ __all__ = [
     "begin_upload",
     "cancel",
     "cancel_mine",
+    "channels",
     "claim",
     "close_lease",
     "complete",

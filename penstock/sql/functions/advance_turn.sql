@@ -4,11 +4,11 @@ returns void
 language plpgsql
 as $$
 begin
-  if pg_try_advisory_xact_lock(hashtextextended('penstock.turns ' || p_queue, 0)) then
-    insert into penstock.turns (queue, key, turn)
-    values (p_queue, '', p_turn)
-        on conflict (queue, key) do update set turn = excluded.turn
-     where turns.turn < excluded.turn;
+  perform from penstock.turns where queue = p_queue and key = '' and turn < p_turn for no key update skip locked;
+  if found then
+    update penstock.turns set turn = p_turn where queue = p_queue and key = '' and turn < p_turn;
+  elsif not exists (select from penstock.turns where queue = p_queue and key = '') then
+    insert into penstock.turns (queue, key, turn) values (p_queue, '', p_turn) on conflict do nothing;
   end if;
 end
 $$;

@@ -1,5 +1,5 @@
 -- Cancels live jobs and everything below them in their flows. What has not started ends at once; what runs is asked
--- to stop, and its worker is told on penstock.cancel. Returns the ids that ended; the caller settles them.
+-- to stop, and its worker is told on the channel `cancel`. Returns the ids that ended; the caller settles them.
 create or replace function penstock.cancel_tree(p_ids uuid[], p_reason text default 'cancelled')
 returns uuid[]
 language plpgsql
@@ -26,7 +26,7 @@ begin
   update penstock.jobs
      set cancel_requested = true
    where id = any(v_tree) and (state = 'running' or (state = 'blocked' and rollup is not null)) and not cancel_requested;
-  perform pg_notify('penstock.cancel', json_build_object('lease', lease, 'id', id)::text)
+  perform pg_notify((select cancel from penstock.channels), json_build_object('lease', lease, 'id', id)::text)
      from penstock.jobs
     where id = any(v_tree) and lease is not null;
 

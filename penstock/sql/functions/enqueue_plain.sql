@@ -39,7 +39,7 @@ begin
     p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key, p_args, p_options,
     v_lease, (v_lease is not null)::int, (v_lease is not null)::int, case when v_lease is not null then v_now end);
   if v_lease is not null then
-    perform pg_notify('penstock.hand', v_notice);
+    perform pg_notify((select hand from penstock.channels), v_notice);
   elsif exists (select from penstock.waiting where queue = p_queue) then
     perform penstock.wake(p_queue);
   end if;

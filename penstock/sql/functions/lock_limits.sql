@@ -1,5 +1,5 @@
--- One claimer at a time for a queue that has limits, by an advisory lock taken before the snapshot that counts: that is
--- what makes the limits exact under any number of workers.
+-- One claimer at a time for a queue that has limits, by a lock taken before the snapshot that counts: that is what makes the
+-- limits exact under any number of workers.
 create or replace function penstock.lock_limits(p_queue text)
 returns void
 language plpgsql
@@ -9,6 +9,6 @@ begin
     raise exception 'queue % has limits: claim from it in a read committed transaction', p_queue
       using errcode = 'PS001';
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('penstock.limits ' || p_queue, 0));
+  perform penstock.lock('limits ' || p_queue);
 end
 $$;

@@ -9,8 +9,11 @@ declare
   v_now timestamptz := penstock.clock();
   v_report jsonb;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('penstock.maintain', 0)) then
-    return null;
+  if not penstock.try_lock('maintain') then
+    if exists (select from penstock.locks where name = 'maintain') then
+      return null;
+    end if;
+    perform penstock.add_locks(); -- a crash has emptied the table
   end if;
   v_report := jsonb_build_object(
     'promoted', penstock.promote(10000),

@@ -1,5 +1,5 @@
 -- Counts what a user has just enqueued against a quota, and refuses what is too much: the caller's transaction then undoes it.
--- p_started of these jobs are counted as operations. The lock lets one user's requests pass one by one, nobody else's.
+-- p_started of these jobs are counted as operations. The row lets one user's requests pass one by one, nobody else's.
 create or replace function penstock.take_quota(p_owner text, p_quota text, p_started int)
 returns void
 language plpgsql
@@ -9,6 +9,7 @@ declare
   v_now timestamptz := penstock.clock();
   v_day date := (v_now at time zone 'utc')::date;
   v_quota penstock.quotas;
+  v_used bigint;
   v_count bigint;
   v_unfinished bigint;
 begin
@@ -16,7 +17,10 @@ begin
   if not found or p_started = 0 then
     return;
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('penstock.quota ' || p_quota || ' ' || p_owner, 0));
+  insert into penstock.operations as o (owner, quota, day, used)
+  values (p_owner, p_quota, v_day, p_started)
+      on conflict (owner, quota, day) do update set used = o.used + excluded.used
+  returning used into v_used;
   if v_quota.storage is not null then
     v_count := penstock.stored_bytes(p_owner);
     if v_count >= v_quota.storage then
@@ -39,16 +43,10 @@ begin
         v_unfinished, v_quota.unfinished using errcode = 'PS012', detail = '5';
     end if;
   end if;
-  if v_quota.per_day is not null then
-    insert into penstock.operations as o (owner, quota, day, used)
-    values (p_owner, p_quota, v_day, p_started)
-        on conflict (owner, quota, day) do update set used = o.used + excluded.used
-    returning used into v_count;
-    if v_count > v_quota.per_day then
-      raise exception 'per_day: % operations a day are allowed, and they are used up', v_quota.per_day
-        using errcode = 'PS011',
-              detail = ceil(extract(epoch from (v_day + 1)::timestamp at time zone 'utc' - v_now))::text;
-    end if;
+  if v_used > v_quota.per_day then
+    raise exception 'per_day: % operations a day are allowed, and they are used up', v_quota.per_day
+      using errcode = 'PS011',
+            detail = ceil(extract(epoch from (v_day + 1)::timestamp at time zone 'utc' - v_now))::text;
   end if;
 end
 $$;

@@ -15,8 +15,8 @@ begin
     into v_first
     from penstock.turns
    where queue = p_queue and key in ('', v_key);
-  -- 64 locks at most for one transaction, however many keys it brings
-  if pg_try_advisory_xact_lock(hashtextextended('penstock.turns ' || p_queue || (hashtext(v_key) & 63)::text, 0)) then
+  -- one of 128, see add_locks()
+  if penstock.try_lock('turns ' || (hashtext(p_queue || ' ' || v_key) & 127)) then
     insert into penstock.turns (queue, key, turn)
     values (p_queue, v_key, v_first + p_jobs - 1)
         on conflict (queue, key) do update set turn = greatest(turns.turn, excluded.turn);

@@ -4,7 +4,7 @@ returns int
 language plpgsql
 as $$
 begin
-  perform pg_notify('penstock.job', json_build_object('id', p_id, 'state', 'running')::text);
+  perform pg_notify((select job from penstock.channels), json_build_object('id', p_id, 'state', 'running')::text);
   return 0;
 end
 $$;

@@ -5,7 +5,7 @@ create or replace function penstock.tell_watchers(p_ids uuid[])
 returns void
 language sql
 as $$
-  select pg_notify('penstock.job', json_build_object('id', told.id, 'state', (
+  select pg_notify((select job from penstock.channels), json_build_object('id', told.id, 'state', (
            select j.state
              from penstock.all_jobs as j
             where j.id = told.id))::text)

@@ -1,6 +1,6 @@
--- An idle worker asks to be woken: it calls this on the connection that LISTENs to penstock.wake, claims
+-- An idle worker asks to be woken: it calls this on the connection that LISTENs to the channel `wake`, claims
 -- once more, then sleeps. A row promises "I have a free slot and will claim when told"; with p_direct also "I run what I
--- am handed on penstock.hand".
+-- am handed on `hand`".
 -- Returns in how many seconds to look again all the same: a queue with a rate has jobs that only time lets start.
 -- Infinity: there is a rate, and no job yet that waits for it. Null: no rate.
 create or replace function penstock.wait_for_work(

@@ -9,7 +9,7 @@ begin
   if not exists (select from penstock.waiting where queue = p_queue) then
     return;
   end if;
-  perform pg_notify('penstock.wake', chosen.lease::text)
+  perform pg_notify((select wake from penstock.channels), chosen.lease::text)
      from (select w.lease
              from penstock.waiting as w
             where w.queue = p_queue
