@@ -8,6 +8,7 @@ from penstock.dedupe import dedupe_key
 from penstock.errors import (
     ArtifactExists,
     ArtifactExpired,
+    DatabaseUnavailable,
     DuplicateKey,
     IdempotencyMismatch,
     InvalidArguments,
@@ -47,6 +48,7 @@ __all__ = [
     "Cancel",
     "ClaimedJob",
     "Context",
+    "DatabaseUnavailable",
     "DuplicateKey",
     "Earlier",
     "Fail",

@@ -16,6 +16,7 @@ from penstock.artifacts import Artifacts, Storage
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
 from penstock.engine import PostgresEngine
+from penstock.engine.contact import checked_timeout
 from penstock.engine.migrate import Migrated
 from penstock.errors import InvalidInput
 from penstock.flow import Flow
@@ -55,6 +56,8 @@ class Penstock:
     The embedded one is migrated by itself; for any other run `penstock migrate`, or pass migrate=True.
     Files of jobs go to `artifacts`, a folder or s3://bucket…, else PENSTOCK_ARTIFACTS, else a folder under `folder`;
     `artifacts_kept` seconds, unless a job says otherwise.
+    `database_timeout`, else PENSTOCK_DATABASE_TIMEOUT, else 5: seconds after which DatabaseUnavailable is raised when
+    the database cannot be reached, or answers nobody. Workers, and handlers that they run, wait for it instead.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Penstock:
         folder: str | Path = ".penstock",
         migrate: bool = False,
         pool_size: int = 10,
+        database_timeout: float | None = None,
         max_payload: int = MAX_PAYLOAD,
         artifacts: str | Path | Store | None = None,
         artifacts_kept: float | None = None,
@@ -72,7 +76,9 @@ class Penstock:
         quote_schema(schema)
         self.max_payload = max_payload
         self.home = Home(url, Path(folder), schema, migrates=migrate)
-        self.engine = PostgresEngine(self.url, schema=schema, pool_size=pool_size)
+        self.engine = PostgresEngine(
+            self.url, schema=schema, pool_size=pool_size, timeout=checked_timeout(database_timeout)
+        )
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
         self.usage = Meter(self.engine)

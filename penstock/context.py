@@ -16,7 +16,7 @@ import psycopg
 from penstock.artifacts import ArtifactsOfJob, Keeper, SyncArtifactsOfJob
 from penstock.engine import calls
 from penstock.engine.completing import complete_with
-from penstock.engine.pools import cut
+from penstock.engine.connections import cut
 from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_script
 from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow

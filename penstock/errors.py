@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+import psycopg
+
 
 class PenstockError(Exception):
     """Base of every error Penstock raises on purpose."""
@@ -111,6 +113,20 @@ class SchemaTooNew(PenstockError):
 
 class NotMigrated(PenstockError):
     """The database has no Penstock schema, or an older one."""
+
+
+class DatabaseUnavailable(PenstockError, psycopg.OperationalError):
+    """The database cannot be reached, or answers nobody. `sent` when it is not known whether it did what was asked."""
+
+    def __init__(self, seconds: float, reason: str, *, sent: bool) -> None:
+        done = "whether it did what it was asked to is not known" if sent else "nothing was written"
+        super().__init__(
+            f"the database could not be reached within {seconds:.1f} s ({reason}); {done}. Check that it runs and that "
+            f"DATABASE_URL says where; Penstock(database_timeout=…) is how long to try"
+        )
+        self.seconds = seconds
+        self.reason = reason
+        self.sent = sent
 
 
 class RolesMissing(PenstockError):

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from penstock.engine import calls
 from penstock.engine.call import Call, nothing
-from penstock.engine.pools import cut_after, settings_for
+from penstock.engine.connections import cut_after, settings_for
 from penstock.engine.postgres import PostgresEngine
 from penstock.engine.runners import AsyncPsycopg
 

@@ -7,87 +7,42 @@ program that enqueues one job and returns). It also hides why a server cannot be
 
 import asyncio
 import os
-import socket
 import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, Generic, TypeVar
+from contextlib import asynccontextmanager, contextmanager
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
+
+from penstock.engine.connections import AsyncConnection, SyncConnection, cut_after, settings_for
+from penstock.engine.contact import Contact, Outage
+from penstock.errors import DatabaseUnavailable
 
 PATIENCE = 30.0
 """Seconds to wait for a connection while all are in use."""
 
 RESTART = 10.0
-"""Seconds to go on trying to connect to a server that was there before: it may be restarting."""
+"""Seconds that a worker goes on trying to connect to a server that was there before: it may be restarting. Whoever has
+a timeout tries for that long."""
 
 IDLE = 600.0
 """Seconds without use after which a connection is closed rather than used: something on the way may have cut it."""
 
-
 _WHO_SERVES = "select pg_backend_pid()"
 
-_NETWORK = {
-    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 5, "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
-}  # fmt: skip
-"""A server that vanished without a word is noticed within a minute, not after the system's two hours."""
-
-
-class SyncConnection(psycopg.Connection[Any]):
-    # psycopg takes a connection with this attribute for a pool's, which may end with the program without a warning
-    _pool = None
-
-
-class AsyncConnection(psycopg.AsyncConnection[Any]):
-    _pool = None
-
-
 C = TypeVar("C", SyncConnection, AsyncConnection)
-
-
-def settings_for(url: str) -> dict[str, Any]:
-    """How to connect: what the address does not say itself is said here."""
-    given = conninfo_to_dict(url)
-    return {"conninfo": url, "autocommit": True, "application_name": "penstock"} | {
-        name: value for name, value in _NETWORK.items() if name not in given
-    }
-
-
-@contextmanager
-def cut_after(seconds: float | None, connection: psycopg.AsyncConnection[Any]) -> Iterator[None]:
-    """Ends the connection if what happens inside takes longer, which then fails with an OperationalError.
-
-    Not by cancelling the task: psycopg would ask the server to cancel the statement and wait for the answer, which
-    never comes over a connection that is only half there.
-    """
-    if seconds is None:
-        yield
-        return
-    timer = asyncio.get_running_loop().call_later(seconds, cut, connection)
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def cut(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> None:
-    """Shuts the connection's socket down: whoever waits for an answer there gets an OperationalError."""
-    if not connection.closed:
-        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
-            wire.shutdown(socket.SHUT_RDWR)
 
 
 class _Kept(Generic[C]):
     """Idle connections, the last used one first, and when to open another."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeout: float | None, outage: Outage) -> None:
         self.settings = settings_for(url)
+        self.contact = Contact(self.settings, timeout, outage)
         self.pid = os.getpid()
         self.closed = False
         self._idle: deque[tuple[float, C]] = deque()
@@ -129,35 +84,62 @@ class _Kept(Generic[C]):
         self.closed = True
         self.drop_idle()
 
-    def pauses(self) -> Iterator[float]:
-        """How long to wait between attempts to connect; ends when it is time to give up."""
-        deadline = time.monotonic() + (RESTART if self._met else 0)
-        pause = 0.05
-        while time.monotonic() + pause < deadline:
-            yield pause
-            pause = min(2 * pause, 1)
-
     def met(self, connection: C, backend: int) -> C:
         """A new connection, and the process that serves it by its own account."""
         self._met = True
+        self.contact.outage.end()
         if backend != connection.info.backend_pid:
             # Somebody stands between (PgBouncer, a cloud's proxy) and may give each transaction another session: a
             # statement prepared in one could be somebody else's in the next.
             connection.prepare_threshold = None
         return connection
 
+    def attempts(self, since: float | None = None) -> "_Attempts":
+        """`since` when whoever asks has waited already, which counts if the database was away meanwhile."""
+        timeout = self.contact.timeout
+        longest = RESTART if timeout is None else timeout
+        began = since if since is not None and self.contact.outage.known else time.monotonic()
+        return _Attempts(began, longest if self._met else 0, timeout, self.contact.outage)
+
+
+class _Attempts:
+    """To connect: until when, and how long to wait in between."""
+
+    def __init__(self, began: float, seconds: float, timeout: float | None, outage: Outage) -> None:
+        self._began = began
+        self._seconds = seconds
+        self._timeout = timeout
+        self._outage = outage
+        self._pause = 0.05
+
+    def left(self) -> float | None:
+        """Seconds that an attempt may take; None for as long as the settings say."""
+        return None if self._timeout is None else max(0.1, self._began + self._timeout - time.monotonic())
+
+    def pause(self, error: Exception) -> float:
+        """How long to wait before the next; raises when it is time to give up."""
+        tried = time.monotonic() - self._began
+        if tried >= self._seconds:
+            reason = " ".join(str(error).split()) or "no answer"
+            self._outage.begin(reason)
+            if self._timeout is None:
+                raise error
+            raise DatabaseUnavailable(tried, reason, sent=False) from None
+        pause, self._pause = self._pause, min(2 * self._pause, 1)
+        return min(pause, self._seconds - tried)
+
 
 class SyncPool:
-    def __init__(self, url: str, size: int) -> None:
-        self.kept: _Kept[SyncConnection] = _Kept(url)
+    def __init__(self, url: str, size: int, timeout: float | None, outage: Outage) -> None:
+        self.kept: _Kept[SyncConnection] = _Kept(url, timeout, outage)
         self._places = threading.Semaphore(size)
 
     @contextmanager
     def connection(self) -> Iterator[SyncConnection]:
-        if not self._places.acquire(timeout=PATIENCE):
-            raise _all_in_use()
+        since = time.monotonic()
+        self._take_place()
         try:
-            connection = self.kept.take() or self._open()
+            connection = self.kept.take() or self.open(since)
             try:
                 yield connection
             finally:
@@ -165,31 +147,43 @@ class SyncPool:
         finally:
             self._places.release()
 
-    def _open(self) -> SyncConnection:
-        for pause in self.kept.pauses():
-            try:
-                return self._connect()
-            except psycopg.OperationalError:
-                time.sleep(pause)
-        return self._connect()
+    def _take_place(self) -> None:
+        if self._places.acquire(blocking=False):
+            return
+        since, timeout = time.monotonic(), self.kept.contact.timeout
+        while not self._places.acquire(timeout=PATIENCE if timeout is None else timeout / 2):
+            if timeout is None or time.monotonic() - since > PATIENCE:
+                raise _all_in_use()
+            self.kept.contact.check(time.monotonic() - timeout / 2, timeout, sent=False)
 
-    def _connect(self) -> SyncConnection:
-        connection = SyncConnection.connect(**self.kept.settings)
+    def open(self, since: float | None = None) -> SyncConnection:
+        """A new one, for whoever keeps it."""
+        attempts = self.kept.attempts(since)
+        while True:
+            try:
+                return self._connect(attempts.left())
+            except psycopg.OperationalError as error:
+                time.sleep(attempts.pause(error))
+
+    def _connect(self, seconds: float | None) -> SyncConnection:
+        connection = SyncConnection.connect_within(seconds, self.kept.settings)
+        connection.contact = self.kept.contact
         [backend] = connection.execute(_WHO_SERVES).fetchone() or [0]
         return self.kept.met(connection, backend)
 
 
 class AsyncPool:
-    def __init__(self, url: str, size: int, patience: float | None = None) -> None:
-        self.kept: _Kept[AsyncConnection] = _Kept(url)
+    def __init__(self, url: str, size: int, patience: float | None, timeout: float | None, outage: Outage) -> None:
+        self.kept: _Kept[AsyncConnection] = _Kept(url, timeout, outage)
         self._patience = patience
         self._places = asyncio.Semaphore(size)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
+        since = time.monotonic()
         await self._take_place()
         try:
-            connection = self.kept.take() or await self._open()
+            connection = self.kept.take() or await self.open(since)
             try:
                 with cut_after(self._patience, connection):
                     yield connection
@@ -202,24 +196,32 @@ class AsyncPool:
         if not self._places.locked():
             await self._places.acquire()  # at once
             return
+        since, timeout = time.monotonic(), self.kept.contact.timeout
+        while not await self._took_place(PATIENCE if timeout is None else timeout / 2):
+            if timeout is None or time.monotonic() - since > PATIENCE:
+                raise _all_in_use()
+            await self.kept.contact.acheck(time.monotonic() - timeout / 2, timeout, sent=False)
+
+    async def _took_place(self, within: float) -> bool:
         try:
-            async with asyncio.timeout(PATIENCE):
-                await self._places.acquire()
+            async with asyncio.timeout(within):
+                return await self._places.acquire()
         except TimeoutError:
-            raise _all_in_use() from None
+            return False
 
-    async def _open(self) -> AsyncConnection:
-        for pause in self.kept.pauses():
+    async def open(self, since: float | None = None) -> AsyncConnection:
+        attempts = self.kept.attempts(since)
+        while True:
             try:
-                return await self._connect()
-            except psycopg.OperationalError:
-                await asyncio.sleep(pause)
-        return await self._connect()
+                return await self._connect(attempts.left())
+            except psycopg.OperationalError as error:
+                await asyncio.sleep(attempts.pause(error))
 
-    async def _connect(self) -> AsyncConnection:
-        connection = await AsyncConnection.connect(**self.kept.settings)
-        with cut_after(self._patience, connection):
+    async def _connect(self, seconds: float | None) -> AsyncConnection:
+        connection = await AsyncConnection.connect_within(seconds, self.kept.settings)
+        with cut_after(self._patience if seconds is None else seconds, connection):
             [backend] = await (await connection.execute(_WHO_SERVES)).fetchone() or [0]
+        connection.contact = self.kept.contact
         return self.kept.met(connection, backend)
 
 
@@ -230,10 +232,19 @@ def _all_in_use() -> psycopg.OperationalError:
 class Pools:
     """Hands out autocommit connections. Forking and running several event loops one after another are fine."""
 
-    def __init__(self, url: Callable[[], str], size: int, patience: float | None = None) -> None:
+    def __init__(
+        self,
+        url: Callable[[], str],
+        size: int,
+        patience: float | None = None,
+        timeout: float | None = None,
+        outage: Outage | None = None,
+    ) -> None:
         self.url = url
-        self._size = size
         self.patience = patience
+        self.outage = outage or Outage()
+        self._size = size
+        self._timeout = timeout
         self._lock = threading.Lock()
         self._sync: SyncPool | None = None
         self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncPool] = WeakKeyDictionary()
@@ -241,7 +252,7 @@ class Pools:
     def sync(self) -> SyncPool:
         with self._lock:
             if self._sync is None or self._sync.kept.pid != os.getpid():
-                self._sync = SyncPool(self.url(), self._size)
+                self._sync = SyncPool(self.url(), self._size, self._timeout, self.outage)
             return self._sync
 
     async def of_this_loop(self) -> AsyncPool:
@@ -249,7 +260,7 @@ class Pools:
         pool = self._async.get(loop)
         if pool is None or pool.kept.pid != os.getpid():
             self._drop_ended_loops()
-            pool = self._async[loop] = AsyncPool(self.url(), self._size, self.patience)
+            pool = self._async[loop] = AsyncPool(self.url(), self._size, self.patience, self._timeout, self.outage)
         return pool
 
     def close(self) -> None:

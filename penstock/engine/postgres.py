@@ -13,6 +13,7 @@ import psycopg
 from penstock.engine import calls
 from penstock.engine.call import Call
 from penstock.engine.callers import async_runner_for, runner_for
+from penstock.engine.contact import Outage
 from penstock.engine.cursor import Cursor
 from penstock.engine.enqueueing import COPY_FROM, Bulk, Work, enqueue, ids_of
 from penstock.engine.pools import Pools
@@ -27,7 +28,7 @@ from penstock.engine.runners import (
     run_script,
 )
 from penstock.engine.translate import sqlstate
-from penstock.errors import DuplicateKey
+from penstock.errors import DatabaseUnavailable, DuplicateKey
 from penstock.job import ClaimedJob, Enqueued, Lease, NewJob
 
 T = TypeVar("T")
@@ -40,54 +41,57 @@ _LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 class PostgresEngine:
     """`run` and `arun` run any call of `penstock.engine.calls`. The async methods are what a worker lives on.
 
-    `patience`: seconds after which an async call without an answer is given up and its connection is ended.
+    `patience`: seconds after which an async call without an answer is given up and its connection is ended. `timeout`:
+    seconds after which DatabaseUnavailable is raised when the database cannot be reached, or answers nobody; without
+    one, for workers, a call is tried for longer. `outage`: shared by engines of the same database, for their log.
     """
 
     def __init__(
-        self, url: Callable[[], str], *, schema: str = "penstock", pool_size: int = 10, patience: float | None = None
+        self,
+        url: Callable[[], str],
+        *,
+        schema: str = "penstock",
+        pool_size: int = 10,
+        patience: float | None = None,
+        timeout: float | None = None,
+        outage: Outage | None = None,
     ) -> None:
         self.schema = schema
-        self.pools = Pools(url, pool_size, patience)
+        self.pools = Pools(url, pool_size, patience, timeout, outage)
 
     # One call, by itself.
 
     def run(self, call: Call[T]) -> T:
-        for attempt in range(1, _TRIES + 1):
+        tries = _Tries(call)
+        while True:
             try:
                 with self.pools.sync().connection() as connection:
                     return run_script(Psycopg(connection, self.schema), one(call), self.schema)
             except psycopg.Error as error:
-                if attempt == _TRIES or not _may_repeat(call, error):
-                    raise
-                time.sleep(_pause(error, attempt))
-        raise AssertionError("unreachable")
+                time.sleep(tries.pause(error))
 
     async def arun(self, call: Call[T]) -> T:
-        for attempt in range(1, _TRIES + 1):
+        tries = _Tries(call)
+        while True:
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
                     return await arun_script(AsyncPsycopg(connection, self.schema), one(call), self.schema)
             except psycopg.Error as error:
-                if attempt == _TRIES or not _may_repeat(call, error):
-                    raise
-                await asyncio.sleep(_pause(error, attempt))
-        raise AssertionError("unreachable")
+                await asyncio.sleep(tries.pause(error))
 
     async def arun_as(self, role: str, claims: str, call: Call[T]) -> T:
         """Runs a call on a user's behalf: under their role, with their token's claims (JSON), in one transaction.
 
         One message to the server: several statements in one are one transaction, at whose end role and claims are gone.
         """
-        for attempt in range(1, _TRIES + 1):
+        tries = _Tries(call)
+        while True:
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
                     runner = AsyncActingAs(connection, self.schema, role, claims)
                     return await arun_script(runner, one(call), self.schema)
             except psycopg.Error as error:
-                if attempt == _TRIES or not _may_repeat(call, error):
-                    raise
-                await asyncio.sleep(_pause(error, attempt))
-        raise AssertionError("unreachable")
+                await asyncio.sleep(tries.pause(error))
 
     @asynccontextmanager
     async def acting_as(self, role: str, claims: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -103,19 +107,20 @@ class PostgresEngine:
     def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
             return self._enqueue_on(runner_for(connection, self.schema), work)
-        for attempt in range(1, _TRIES + 1):
+        tries = _Tries()
+        while True:
             try:
                 with self.pools.sync().connection() as own:
                     return self._enqueue_on(Psycopg(own, self.schema), work, alone=True)
             except (psycopg.Error, DuplicateKey) as error:
-                if attempt == _TRIES or not _may_enqueue_again(error, attempt):
-                    raise
-                time.sleep(_pause(error, attempt))
+                time.sleep(tries.pause(error))
+            try:
                 landed = self.run(calls.existing_ids(ids_of(work)))
-                if landed:
-                    rest = _without(work, landed)
-                    return _in_order(work, landed, self.enqueue(rest) if rest else ())
-        raise AssertionError("unreachable")
+            except DatabaseUnavailable as error:
+                raise tries.given_up(error) from None
+            if landed:
+                rest = _without(work, landed)
+                return _in_order(work, landed, self.enqueue(rest) if rest else ())
 
     def _enqueue_on(self, runner: Runner, work: Work, *, alone: bool = False) -> Sequence[Enqueued]:
         with runner.all_or_none() if isinstance(runner, Psycopg) and _is_many(work) else nullcontext():
@@ -124,19 +129,20 @@ class PostgresEngine:
     async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
             return await self._aenqueue_on(await async_runner_for(connection, self.schema), work)
-        for attempt in range(1, _TRIES + 1):
+        tries = _Tries()
+        while True:
             try:
                 async with (await self.pools.of_this_loop()).connection() as own:
                     return await self._aenqueue_on(AsyncPsycopg(own, self.schema), work, alone=True)
             except (psycopg.Error, DuplicateKey) as error:
-                if attempt == _TRIES or not _may_enqueue_again(error, attempt):
-                    raise
-                await asyncio.sleep(_pause(error, attempt))
+                await asyncio.sleep(tries.pause(error))
+            try:
                 landed = await self.arun(calls.existing_ids(ids_of(work)))
-                if landed:
-                    rest = _without(work, landed)
-                    return _in_order(work, landed, await self.aenqueue(rest) if rest else ())
-        raise AssertionError("unreachable")
+            except DatabaseUnavailable as error:
+                raise tries.given_up(error) from None
+            if landed:
+                rest = _without(work, landed)
+                return _in_order(work, landed, await self.aenqueue(rest) if rest else ())
 
     async def _aenqueue_on(self, runner: AsyncRunner, work: Work, *, alone: bool = False) -> Sequence[Enqueued]:
         async with runner.all_or_none() if isinstance(runner, AsyncPsycopg) and _is_many(work) else nullcontext():
@@ -173,21 +179,39 @@ class PostgresEngine:
         await self.pools.aclose()
 
 
-def _may_repeat(call: Call[Any], error: psycopg.Error) -> bool:
-    return sqlstate(error) in _ROLLED_BACK or (call.repeatable and isinstance(error, _LOST))
+class _Tries:
+    """Of one call, or of an enqueue: whether to try again after a fault, and when."""
 
+    def __init__(self, call: Call[Any] | None = None) -> None:
+        self._call = call
+        self._count = 0
+        self._sent = False
+        """An earlier attempt may have done what it was asked to."""
 
-def _pause(error: Exception, attempt: int) -> float:
-    """Whoever else was in a deadlock must get on meanwhile: at once, its victim came back for the same lock before the
-    winner had run, and lost again."""
-    return random.uniform(0.5, 1) * 0.01 * 3**attempt if sqlstate(error) in _ROLLED_BACK else 0.0  # noqa: S311
+    def pause(self, error: Exception) -> float:
+        """Seconds until the next attempt; raises the error when there is to be none."""
+        self._count += 1
+        if isinstance(error, DatabaseUnavailable):
+            raise self.given_up(error) from error.__cause__
+        if self._count == _TRIES or not self._may_repeat(error):
+            raise error
+        self._sent = self._sent or isinstance(error, _LOST)
+        if sqlstate(error) not in _ROLLED_BACK:
+            return 0.0
+        # Whoever else was in a deadlock must get on meanwhile: at once, its victim came back for the same lock before
+        # the winner had run, and lost again.
+        return random.uniform(0.5, 1) * 0.01 * float(3**self._count)  # noqa: S311
 
+    def given_up(self, error: DatabaseUnavailable) -> DatabaseUnavailable:
+        return DatabaseUnavailable(error.seconds, error.reason, sent=error.sent or self._sent)
 
-def _may_enqueue_again(error: Exception, attempt: int) -> bool:
-    if isinstance(error, DuplicateKey):
-        # the attempt whose connection was lost was still under way, and has committed meanwhile
-        return attempt > 1 and error.field == "id"
-    return sqlstate(error) in _ROLLED_BACK or isinstance(error, _LOST)
+    def _may_repeat(self, error: Exception) -> bool:
+        if isinstance(error, DuplicateKey):
+            # the attempt whose connection was lost was still under way, and has committed meanwhile
+            return self._count > 1 and error.field == "id"
+        if sqlstate(error) in _ROLLED_BACK:
+            return True
+        return isinstance(error, _LOST) and (self._call is None or self._call.repeatable)
 
 
 def _is_many(work: Work) -> bool:

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import psycopg
+
 from penstock import errors
 
 _BY_STATE: dict[str, type[errors.PenstockError]] = {
@@ -30,6 +32,14 @@ def sqlstate(error: BaseException) -> str | None:
             return state
         seen = getattr(seen, "orig", None) or seen.__cause__
     return None
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection, or the server behind it, went away: what was asked for may be asked again."""
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        state = sqlstate(error)
+        return state is None or state.startswith(("08", "57P"))
+    return isinstance(error, ConnectionError | TimeoutError)
 
 
 def translate(error: Exception, schema: str) -> errors.PenstockError | None:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from uuid import UUID
 
-import psycopg
 from psycopg import sql
 
 from penstock.engine import calls
@@ -50,7 +49,8 @@ def wait_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) ->
     if _ended(job):
         return job
     # a connection of its own: notices arrive whenever they like; nothing prepared, for a pooler may stand between
-    with psycopg.connect(engine.pools.url(), autocommit=True, prepare_threshold=None) as connection:
+    with engine.pools.sync().open() as connection:
+        connection.prepare_threshold = None
         runner = Psycopg(connection, engine.schema)
         connection.execute(_listen(runner.run(calls.channels())))
         for pause in _pauses(timeout, id):
@@ -67,9 +67,8 @@ async def await_until_final(engine: PostgresEngine, id: UUID, timeout: float | N
     job = await engine.arun(calls.get_job(id))
     if _ended(job):
         return job
-    async with await psycopg.AsyncConnection.connect(
-        engine.pools.url(), autocommit=True, prepare_threshold=None
-    ) as connection:
+    async with await (await engine.pools.of_this_loop()).open() as connection:
+        connection.prepare_threshold = None
         runner = AsyncPsycopg(connection, engine.schema)
         await connection.execute(_listen(await runner.run(calls.channels())))
         for pause in _pauses(timeout, id):

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
+from penstock.engine.contact import answering_within
 from penstock.server import docs_page, failures
 from penstock.server.artifact_links import artifact_links
 from penstock.server.auth import Authenticator
@@ -25,6 +26,9 @@ from penstock.server.states import Link
 from penstock.server.traffic import CountTraffic, Traffic
 from penstock.server.upkeep import Upkeep
 from penstock.server.waiting_workers import WaitingWorkers
+
+READY_WITHIN = 0.9
+"""Seconds in which /readyz finds out: probes give up after one."""
 
 _ABOUT = """Jobs on Postgres: start them, follow their progress, fetch what they made.
 
@@ -47,7 +51,7 @@ class Server:
             workers=WaitingWorkers(app.engine),
         )
         self._ready = False
-        self._readying = asyncio.Lock()
+        self._readying: asyncio.Task[None] | None = None
         self.asgi = self._build()
 
     def _build(self) -> FastAPI:
@@ -92,11 +96,16 @@ class Server:
 
     async def get_ready(self) -> None:
         """Tells the database what users may start. Once."""
-        if not self._ready:
-            async with self._readying:
-                if not self._ready:
-                    await self.services.app.declare()
-                    self._ready = True
+        if self._ready:
+            return
+        # one attempt for all who wait for it: while the database is away each of their own would wait for the others'
+        if self._readying is None or self._readying.done():
+            self._readying = asyncio.get_running_loop().create_task(self._declare())
+        await asyncio.shield(self._readying)
+
+    async def _declare(self) -> None:
+        await self.services.app.declare()
+        self._ready = True
 
     async def aclose(self) -> None:
         await self.services.hub.aclose()
@@ -119,10 +128,17 @@ class _GetReady:
         self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not scope["path"].endswith("/healthz"):
+        if scope["type"] != "http" or scope["path"].endswith("/healthz"):
+            await self._app(scope, receive, send)
+            return
+        seconds = self._server.services.settings.database_timeout
+        if scope["path"].endswith("/readyz"):
+            seconds = min(seconds, READY_WITHIN)
+        with answering_within(seconds):
             try:
-                await self._server.get_ready()
+                async with asyncio.timeout(seconds):
+                    await self._server.get_ready()
             except Exception as error:
                 await failures.problem_of(error).response()(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+            await self._app(scope, receive, send)

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from penstock import errors
+from penstock.engine.translate import is_lost
 from penstock.server.problems import Problem
 
 log = logging.getLogger("penstock.server")
@@ -53,8 +54,11 @@ def problem_of(error: Exception) -> Problem:
         case psycopg.errors.ProgramLimitExceeded():
             return invalid([("", "a value is too long to be stored")])
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            log.warning("the database cannot be reached: %s", " ".join(str(error).split()))
+            if not is_lost(error):  # which is said once, where it is noticed
+                log.warning("the database refused: %s", " ".join(str(error).split()))
             return Problem(503, "the database cannot be reached at the moment", headers=_RETRY_SOON)
+        case TimeoutError():
+            return Problem(503, "the database did not answer in time", headers=_RETRY_SOON)
         case psycopg.errors.DataError():
             # what Postgres alone refuses, such as a number beyond any type of its own
             return invalid([("", "a value cannot be stored")])

@@ -213,7 +213,7 @@ class _Ear(Loop):
                 self.listening = True
                 self._hub.look_at_all(unsure=True)
                 await notices.broken.wait()
-                log.warning("the connection that listens for watchers was lost; opening another")
+                log.debug("the connection that listens for watchers was lost; opening another")
             finally:
                 self.listening = False
                 notices.close()

@@ -23,6 +23,8 @@ class ServerSettings:
     """Signs links to artifacts in a local folder. Without one it is derived from the service key."""
     public_url: str | None = None
     """The server's address as its callers see it: signed links begin with it. Without one they are relative."""
+    database_timeout: float = 2.0
+    """Seconds after which a request is answered with 503 when the database cannot be reached, or answers nobody."""
     max_body: int = 1_048_576
     """Bytes of a request's body; uploads of artifacts have their own limit."""
     max_upload: int = 1_073_741_824

@@ -15,6 +15,7 @@ import msgspec
 from penstock.engine import Cursor, PostgresEngine, calls
 from penstock.engine.call import Call, first
 from penstock.engine.listening import Notices
+from penstock.engine.translate import is_lost
 from penstock.job import Lease
 from penstock.worker.loop import Loop
 
@@ -198,7 +199,7 @@ class WaitingWorkers(Loop):
                 # of what happened before, nobody was told
                 self._wake_everybody()
                 await notices.broken.wait()
-                log.warning("the connection that listens for workers was lost; opening another")
+                log.debug("the connection that listens for workers was lost; opening another")
             finally:
                 self._backend = None
                 self._registered.clear()
@@ -246,7 +247,8 @@ class WaitingWorkers(Loop):
             try:
                 await work
             except Exception as error:  # whoever looks next finds the work
-                log.warning("could not pass on what a worker was told: %s", " ".join(str(error).split()))
+                level = logging.DEBUG if is_lost(error) else logging.WARNING
+                log.log(level, "could not pass on what a worker was told: %s", " ".join(str(error).split()))
 
         task = asyncio.get_running_loop().create_task(report())
         self._passing_on.add(task)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from penstock.cron import RecordedSchedule, Schedule, due_ticks, next_tick
 from penstock.engine import calls
-from penstock.errors import PenstockError
+from penstock.errors import DatabaseUnavailable, PenstockError
 from penstock.remote import Engine
 from penstock.worker.loop import Loop
 
@@ -87,6 +87,8 @@ async def _fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> 
             upcoming.append(following)
             if not schedule.paused:
                 fired += await _fire_one(engine, schedule, now, following)
+        except DatabaseUnavailable:
+            raise
         except PenstockError as error:
             # what plain SQL may have written must not keep the other schedules from their ticks
             log.warning("schedule %s cannot be fired: %s", schedule.name, error)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.engine.contact import answering_within
 from penstock.errors import StaleArguments, UnknownKind
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
@@ -28,8 +29,10 @@ class Executor:
         the hash of a UUID itself is Python: half a microsecond a job."""
         self.stopping = False
         self._lanes: set[Lane] = set()
-        # a task started where another ends would inherit what that one's handler has set
-        self._context = contextvars.copy_context()
+        # A task started where another ends would inherit what that one's handler has set. While the database is away a
+        # handler waits, as its worker does: an error would cost the job an attempt.
+        with answering_within(None):
+            self._context = contextvars.copy_context()
 
     def take(self, lane: Lane, lease: Lease, jobs: Sequence[ClaimedJob]) -> None:
         """Takes jobs that were claimed and starts as many as there are slots."""

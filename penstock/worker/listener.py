@@ -12,8 +12,8 @@ import psycopg
 
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call
+from penstock.engine.connections import cut, cut_after
 from penstock.engine.listening import Notices
-from penstock.engine.pools import cut, cut_after
 from penstock.engine.runners import AsyncPsycopg, arun_script, one
 from penstock.job import ClaimedJob, Lease
 from penstock.worker.loop import Loop
@@ -80,7 +80,7 @@ class Listener(Loop):
             notices = await self._connect()
             try:
                 await notices.broken.wait()
-                log.warning("the listening connection was lost; looking for work until it is back")
+                log.debug("the listening connection was lost; looking for work until it is back")
             finally:
                 await self._leave()
                 self._wake()

@@ -5,6 +5,8 @@ import logging
 
 import psycopg
 
+from penstock.engine.translate import is_lost
+
 log = logging.getLogger("penstock.worker")
 
 _FIRST_PAUSE = 0.1
@@ -43,7 +45,9 @@ class Loop:
                 await self.run()
                 return
             except (psycopg.Error, OSError, TimeoutError) as error:
-                log.warning("%s: %s; trying again in %.1f s", self.name, " ".join(str(error).split()), pause)
+                # that the database, or the API, is away is said once for all loops, where it is noticed
+                level = logging.DEBUG if is_lost(error) else logging.WARNING
+                log.log(level, "%s: %s; trying again in %.1f s", self.name, " ".join(str(error).split()), pause)
             except Exception:
                 # a fault of our own must not end a worker that others rely on
                 log.exception("%s: unexpected; trying again in %.1f s", self.name, pause)

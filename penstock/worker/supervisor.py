@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import psycopg
 
 from penstock.engine import calls
+from penstock.engine.translate import is_lost
 from penstock.job import Lease
 from penstock.remote import Engine
 from penstock.scaling import wanted_workers
@@ -161,7 +162,8 @@ class Supervisor:
             try:
                 wanted = await self._wanted()
             except (psycopg.Error, OSError) as error:
-                log.warning("cannot see the queues: %s", " ".join(str(error).split()))
+                level = logging.DEBUG if is_lost(error) else logging.WARNING
+                log.log(level, "cannot see the queues: %s", " ".join(str(error).split()))
                 continue
             self._leaving = [child for child in self._leaving if not child.task.done()]
             if wanted >= len(self._children):

@@ -7,7 +7,7 @@ from penstock.artifacts import Storage
 from penstock.artifacts.faces import Waiting
 from penstock.artifacts.sweeping import GRACE, sweep
 from penstock.engine import PostgresEngine, calls
-from penstock.errors import PenstockError
+from penstock.errors import DatabaseUnavailable, PenstockError
 from penstock.worker.leases import Leases
 from penstock.worker.loop import Loop
 
@@ -41,6 +41,8 @@ class Sweeper(Loop):
     async def _sweep(self) -> None:
         try:
             swept = await sweep(Waiting(self._engine), self._storage.store)
+        except DatabaseUnavailable:
+            raise
         except PenstockError as error:
             log.warning("artifacts are not swept: %s", error)
         else:

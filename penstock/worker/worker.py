@@ -103,7 +103,9 @@ class Worker:
             )  # fmt: skip
             leases = self._leases = RemoteLeases(remote, listener, **keeping)
         else:
-            self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=8, patience=patience)
+            self._engine = PostgresEngine(
+                engine.pools.url, schema=engine.schema, pool_size=8, patience=patience, outage=engine.pools.outage
+            )
             self._listener = Listener(
                 self._engine, wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices
             )

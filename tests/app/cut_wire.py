@@ -21,6 +21,8 @@ class Wire:
         self._answered = True
         self._path = folder / f".s.PGSQL.{parts['port']}"
         self._open: list[socket.socket] = []
+        self._flows = threading.Event()
+        self._flows.set()
         self.come_back()
 
     def come_back(self) -> None:
@@ -40,7 +42,16 @@ class Wire:
         """Cuts the next connection that sends this word: after the server's answer, or before it."""
         self._word, self._answered = word.encode(), answered
 
+    def swallow(self) -> None:
+        """As a server that is frozen, or behind a network that drops packets: takes connections and bytes, and passes
+        none on until it has come to itself."""
+        self._flows.clear()
+
+    def come_to_itself(self) -> None:
+        self._flows.set()
+
     def close(self) -> None:
+        self._flows.set()
         # a thread blocked in accept() is not woken by close() alone
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -61,6 +72,7 @@ class Wire:
     def _send(self, client: socket.socket, server: socket.socket, doomed: threading.Event) -> None:
         with suppress(OSError):
             while asked := client.recv(65536):
+                self._flows.wait()
                 if self._word is not None and self._word in asked:
                     self._word = None
                     self.cuts += 1
@@ -75,6 +87,7 @@ class Wire:
     def _answer(self, client: socket.socket, server: socket.socket, doomed: threading.Event) -> None:
         with suppress(OSError):
             while answer := server.recv(65536):
+                self._flows.wait()
                 if doomed.is_set():
                     break
                 client.sendall(answer)

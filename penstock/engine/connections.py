@@ -1,0 +1,192 @@
+"""Connections that notice when the server does not answer any more, however long an answer may otherwise take."""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from penstock.errors import DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from penstock.engine.contact import Contact
+
+T = TypeVar("T")
+
+_NO_ANSWER = "no answer to an attempt to connect"
+_connect_by: ContextVar[float | None] = ContextVar("penstock connect by", default=None)
+
+_NETWORK = {
+    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 5, "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}  # fmt: skip
+"""A server that vanished without a word is noticed within a minute, not after the system's two hours."""
+
+
+def settings_for(url: str) -> dict[str, Any]:
+    """How to connect: what the address does not say itself is said here."""
+    given = conninfo_to_dict(url)
+    return {"conninfo": url, "autocommit": True, "application_name": "penstock"} | {
+        name: value for name, value in _NETWORK.items() if name not in given
+    }
+
+
+@contextmanager
+def cut_after(seconds: float | None, connection: psycopg.AsyncConnection[Any]) -> Iterator[None]:
+    """Ends the connection if what happens inside takes longer, which then fails with an OperationalError.
+
+    Not by cancelling the task: psycopg would ask the server to cancel the statement and wait for the answer, which
+    never comes over a connection that is only half there.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = asyncio.get_running_loop().call_later(seconds, cut, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def cut(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> None:
+    """Shuts the connection's socket down: whoever waits for an answer there gets an OperationalError."""
+    if not connection.closed:
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)
+
+
+class SyncConnection(psycopg.Connection[Any]):
+    # psycopg takes a connection with this attribute for a pool's, which may end with the program without a warning
+    _pool = None
+    contact: "Contact | None" = None
+
+    @classmethod
+    def connect_within(cls, seconds: float | None, settings: Mapping[str, Any]) -> "SyncConnection":
+        token = _connect_by.set(None if seconds is None else time.monotonic() + seconds)
+        try:
+            return cls.connect(**settings)
+        finally:
+            _connect_by.reset(token)
+
+    @classmethod
+    def _connect_gen(cls, *args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        """psycopg's own timeout is in whole seconds, two at least, and for each address of a host anew."""
+        by = _connect_by.get()
+
+        def look(_: object) -> None:
+            if by is not None and time.monotonic() > by:
+                raise psycopg.OperationalError(_NO_ANSWER)
+
+        return (yield from _looking(super()._connect_gen(*args, **kwargs), look))
+
+    def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
+        contact = self.contact
+        seconds = contact.timeout if contact is not None else None
+        if contact is None or seconds is None:
+            return super().wait(gen, *args, **kwargs)
+        try:
+            answer = super().wait(_looking(gen, _silence(contact, seconds)), *args, **kwargs)
+        except DatabaseUnavailable:
+            self.pgconn.finish()
+            raise
+        contact.answered_at = time.monotonic()
+        return answer
+
+
+def _looking(gen: Generator[Any, Any, T], look: Callable[[object], None]) -> Generator[Any, Any, T]:
+    """A generator of psycopg's, which is resumed every tenth of a second while nothing comes: so often do we look."""
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            look(ready)
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+
+
+def _silence(contact: "Contact", seconds: float) -> Callable[[object], None]:
+    since = time.monotonic()
+
+    def look(ready: object) -> None:
+        nonlocal since
+        if ready:
+            since = time.monotonic()
+        elif time.monotonic() - since > seconds / 2:
+            contact.check(since, seconds, sent=True)
+            since = time.monotonic()
+
+    return look
+
+
+class AsyncConnection(psycopg.AsyncConnection[Any]):
+    _pool = None
+    contact: "Contact | None" = None
+
+    @classmethod
+    async def connect_within(cls, seconds: float | None, settings: Mapping[str, Any]) -> "AsyncConnection":
+        connection = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                connection = await cls.connect(**settings)
+        if connection is None:
+            # raised here, for an error that knew the other would keep its half-open connection with it
+            raise psycopg.OperationalError(_NO_ANSWER)
+        return connection
+
+    async def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
+        contact = self.contact
+        seconds = contact.timeout if contact is not None else None
+        if contact is None or seconds is None:
+            return await super().wait(gen, *args, **kwargs)
+        watch = _Watch(self, contact, seconds)
+        try:
+            answer = await super().wait(gen, *args, **kwargs)
+        except psycopg.OperationalError:
+            if watch.unavailable is not None:
+                raise watch.unavailable from None
+            raise
+        finally:
+            watch.end()
+        contact.answered_at = time.monotonic()
+        return answer
+
+
+class _Watch:
+    """While an answer is waited for: when none has come for a while, looks whether the server lives, else cuts."""
+
+    def __init__(self, connection: AsyncConnection, contact: "Contact", seconds: float) -> None:
+        self.unavailable: DatabaseUnavailable | None = None
+        self._connection = connection
+        self._contact = contact
+        self._seconds = seconds
+        self._checking: asyncio.Task[None] | None = None
+        self._begin()
+
+    def end(self) -> None:
+        self._timer.cancel()
+        if self._checking is not None:
+            self._checking.cancel()
+
+    def _begin(self) -> None:
+        self._since = time.monotonic()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds / 2, self._look)
+
+    def _look(self) -> None:
+        self._checking = asyncio.get_running_loop().create_task(self._check())
+
+    async def _check(self) -> None:
+        try:
+            await self._contact.acheck(self._since, self._seconds, sent=True)
+        except DatabaseUnavailable as error:
+            self.unavailable = error
+            cut(self._connection)
+        else:
+            self._begin()

@@ -1,0 +1,141 @@
+"""Whether the database answers at all: asked when something takes long, said once when it is lost and when it is back.
+
+A statement may wait for a lock or read a large table, and a queue of callers may be long: that is no reason to give up.
+A server that answers nobody is. So whoever waits for half of the timeout looks whether anybody had an answer meanwhile,
+and if not, whether a new connection gets one within the other half.
+"""
+
+import asyncio
+import logging
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import psycopg
+
+from penstock.engine.connections import AsyncConnection, SyncConnection
+from penstock.errors import DatabaseUnavailable, InvalidInput
+
+log = logging.getLogger("penstock.database")
+
+TIMEOUT = 5.0
+
+_UNSET: Any = object()
+_within: ContextVar[float | None] = ContextVar("penstock database timeout", default=_UNSET)
+
+
+def checked_timeout(given: float | None) -> float:
+    """As given, else by the environment, else the default."""
+    seconds = given if given is not None else os.environ.get("PENSTOCK_DATABASE_TIMEOUT", TIMEOUT)
+    try:
+        if 0 < float(seconds) < math.inf:
+            return float(seconds)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidInput("database_timeout", f"must be a number of seconds above 0, not {seconds!r}")
+
+
+@contextmanager
+def answering_within(seconds: float | None) -> Iterator[None]:
+    """What happens inside gives the database so long to answer, whatever the application's own timeout is. None is for
+    workers: they wait."""
+    token = _within.set(seconds)
+    try:
+        yield
+    finally:
+        _within.reset(token)
+
+
+class Outage:
+    """Shared by everything in a process that uses the same database: says once that it is lost, and that it is back."""
+
+    def __init__(self, what: str = "the database") -> None:
+        self._what = what
+        self._since: float | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def known(self) -> bool:
+        return self._since is not None
+
+    def begin(self, reason: str) -> None:
+        with self._lock:
+            known, self._since = self._since, self._since or time.monotonic()
+        if known is None:
+            log.error("%s cannot be reached: %s; trying until it is back", self._what, reason)
+
+    def end(self) -> None:
+        if self._since is None:
+            return
+        with self._lock:
+            since, self._since = self._since, None
+        if since is not None:
+            log.warning("%s is back after %.1f s", self._what, time.monotonic() - since)
+
+
+class Contact:
+    """Between one pool and its server."""
+
+    def __init__(self, settings: dict[str, Any], timeout: float | None, outage: Outage) -> None:
+        self.answered_at = 0.0
+        self.outage = outage
+        self._settings = settings
+        self._timeout = timeout
+        self._unanswered_at = 0.0
+        self._one_at_a_time = threading.Lock()
+        self._probing: asyncio.Task[None] | None = None
+
+    @property
+    def timeout(self) -> float | None:
+        within = _within.get()
+        return self._timeout if within is _UNSET else within
+
+    def check(self, since: float, seconds: float, *, sent: bool) -> None:
+        """Raises DatabaseUnavailable if nobody had an answer since, and a new connection gets none either."""
+        with self._one_at_a_time:
+            if self.answered_at >= since:
+                return
+            if self._unanswered_at < since:
+                self._probe(seconds / 2)
+        if self.answered_at < since:
+            raise DatabaseUnavailable(seconds, _SILENT, sent=sent)
+
+    async def acheck(self, since: float, seconds: float, *, sent: bool) -> None:
+        if self.answered_at < since and self._unanswered_at < since:
+            if self._probing is None or self._probing.done():
+                self._probing = asyncio.get_running_loop().create_task(self._aprobe(seconds / 2))
+            # shielded: whoever began it may not want to know any more while others do
+            await asyncio.shield(self._probing)
+        if self.answered_at < since:
+            raise DatabaseUnavailable(seconds, _SILENT, sent=sent)
+
+    def _probe(self, seconds: float) -> None:
+        try:
+            SyncConnection.connect_within(seconds, self._settings).close()
+        except psycopg.OperationalError as error:
+            self._take(error)
+        else:
+            self._take(None)
+
+    async def _aprobe(self, seconds: float) -> None:
+        try:
+            await (await AsyncConnection.connect_within(seconds, self._settings)).close()
+        except psycopg.OperationalError as error:
+            self._take(error)
+        else:
+            self._take(None)
+
+    def _take(self, error: Exception | None) -> None:
+        if error is None or "FATAL" in str(error):  # it has too many connections, but it lives
+            self.answered_at = time.monotonic()
+        else:
+            self._unanswered_at = time.monotonic()
+            self.outage.begin(_SILENT)
+
+
+_SILENT = "it does not answer"
