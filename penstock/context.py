@@ -75,6 +75,7 @@ class JobContext:
         self._cancelled = False
         self._to_enqueue: list[NewJob] = []
         self._steps: dict[str, Any] | None = None
+        self._said: Report = {}
         self._connection: Any = None
 
     @property
@@ -147,8 +148,11 @@ class JobContext:
             percent = min(100.0, max(0.0, float(percent)))
         message, phase = (None if text is None else clean(str(text)) for text in (message, phase))
         given = {"percent": percent, "message": message, "phase": phase, "done": done, "total": total}
+        report = {name: value for name, value in given.items() if value is not None}
+        # kept besides: a run that completes itself writes its last word in its own transaction
+        self._said = {**self._said, **report}
         if self._note is not None:
-            self._note({name: value for name, value in given.items() if value is not None})
+            self._note(report)
         return _NOTED
 
     def snooze(self, seconds: float) -> NoReturn:
@@ -258,13 +262,13 @@ class Context(JobContext):
     async def complete(self, output: bytes | None) -> bool:
         """Commits the handler's transaction with what it enqueued and its completion; False when the job is lost."""
         if isinstance(self._engine, RemoteEngine):
-            return await self._engine.acomplete_with(self.lease, self.job, output, self._to_enqueue)
+            return await self._engine.acomplete_with(self.lease, self.job, output, self._to_enqueue, self._said)
         async with self._held:
             if self._connection is None:
                 pool = await self._engine.pools.of_this_loop()
                 self._connection = await self._held.enter_async_context(pool.connection())
                 await self._connection.execute("begin")
-            script = complete_with(self.lease, self.job, output, self._to_enqueue)
+            script = complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
             accepted = await arun_script(
                 AsyncPsycopg(self._connection, self._engine.schema), script, self._engine.schema
             )
@@ -360,12 +364,12 @@ class SyncContext(JobContext):
     def complete(self, output: bytes | None) -> bool:
         """Commits the handler's transaction with what it enqueued and its completion; False when the job is lost."""
         if isinstance(self._engine, RemoteEngine):
-            return self._engine.complete_with(self.lease, self.job, output, self._to_enqueue)
+            return self._engine.complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
         with self._held:
             if self._connection is None:
                 self._connection = self._held.enter_context(self._engine.pools.sync().connection())
                 self._connection.execute("begin")
-            script = complete_with(self.lease, self.job, output, self._to_enqueue)
+            script = complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
             accepted = run_script(Psycopg(self._connection, self._engine.schema), script, self._engine.schema)
             self._connection.execute("commit" if accepted else "rollback")
             return accepted

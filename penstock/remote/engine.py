@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -72,19 +72,23 @@ class RemoteEngine:
     # Sent again when the answer was lost: the jobs have their ids, so it cannot happen twice. Then it is a duplicate
     # or refused, and either way there is nothing left to do.
 
-    def complete_with(self, lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob]) -> bool:
+    def complete_with(
+        self, lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob],
+        report: Mapping[str, Any] | None = None,
+    ) -> bool:  # fmt: skip
         try:
-            return self._exchange(requests.complete_with(lease, job, output, further), repeatable=True)
+            return self._exchange(requests.complete_with(lease, job, output, further, report), repeatable=True)
         except DuplicateKey as error:
             if error.field != "id":
                 raise
             return False
 
     async def acomplete_with(
-        self, lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob]
-    ) -> bool:
+        self, lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob],
+        report: Mapping[str, Any] | None = None,
+    ) -> bool:  # fmt: skip
         try:
-            return await self._aexchange(requests.complete_with(lease, job, output, further), repeatable=True)
+            return await self._aexchange(requests.complete_with(lease, job, output, further, report), repeatable=True)
         except DuplicateKey as error:
             if error.field != "id":
                 raise

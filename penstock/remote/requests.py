@@ -58,10 +58,18 @@ def beat(lease: Lease, *, queues: Sequence[str], told: Iterable[UUID], wait: flo
     return _one(Request("POST", f"/api/work/leases/{lease}/heartbeat", body, kept=wait), _reader(messages.Beat))
 
 
-def complete_with(lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob]) -> Exchange[bool]:
+def complete_with(
+    lease: Lease,
+    job: ClaimedJob,
+    output: bytes | None,
+    further: Sequence[NewJob],
+    report: Mapping[str, Any] | None = None,
+) -> Exchange[bool]:
     body = {"lease": lease, "jobs": [_completed(job, output)], "enqueue": [_camel(each.to_json()) for each in further]}
     read = _reader(messages.Fates)
-    return _one(Request("POST", "/api/work/complete", _encode(body)), lambda answer: read(answer).jobs[0].accepted)
+    last_words = _report_progress(lease, [job], [report]).requests if report else []
+    completion = Request("POST", "/api/work/complete", _encode(body))
+    return Exchange([*last_words, completion], lambda answers: read(answers[-1]).jobs[0].accepted)
 
 
 def _one(request: Request, read: Callable[[bytes], T]) -> Exchange[T]:

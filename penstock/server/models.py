@@ -107,6 +107,12 @@ class Progress(Shape):
     docs_complete: float | None = Field(examples=[7])
     docs_total: float | None = Field(examples=[16])
     message: str | None = Field(examples=["Generating chapter: Hunger..."])
+    docs_failed: float | None = Field(
+        default=None, description="Of a flow: those that failed or were cancelled; left out when there are none."
+    )
+    retry_reason: str | None = Field(
+        default=None, description="Why the attempt before this one did not succeed; left out when it is the first."
+    )
 
 
 class ArtifactLink(Shape):

@@ -39,12 +39,15 @@ def percent_of(job: SeenJob) -> float:
 
 def progress_of(job: SeenJob) -> dict[str, Any]:
     progress = job.progress
+    # what is there only when something went wrong
+    wrong = {"docsFailed": progress.get("failed"), "retryReason": progress.get("reason")}
     return {
         "percent": percent_of(job),
         "phase": "complete" if job.state is JobState.SUCCEEDED else progress.get("phase") or status_of(job),
         "docsComplete": progress.get("done"),
         "docsTotal": progress.get("total"),
         "message": progress.get("message"),
+        **{name: value for name, value in wrong.items() if value is not None},
     }
 
 

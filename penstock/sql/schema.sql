@@ -124,8 +124,8 @@ CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims int
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
 
--- Name: bubble(uuid, text, numeric, text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text) RETURNS void
+-- Name: bubble(uuid, text, numeric, text, uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text, p_speaker uuid DEFAULT NULL::uuid) RETURNS void
     LANGUAGE plpgsql;
 
 -- Name: jobs; Type: TABLE; Schema: penstock; Owner: -
@@ -180,9 +180,12 @@ COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a ro
 -- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
 
--- Name: bubble_ended(penstock.jobs, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) RETURNS void
-    LANGUAGE plpgsql;
+-- Name: bubble_ended(penstock.jobs, jsonb, jsonb, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
 
 -- Name: caller(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.caller() RETURNS text
@@ -244,6 +247,12 @@ CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer
 CREATE FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) RETURNS SETOF penstock.artifacts
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
+
+-- Name: count_children(penstock.jobs, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.count_children(p_flow penstock.jobs, p_going_on boolean) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off';
 
 -- Name: count_downloads(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.count_downloads(p_ids uuid[]) RETURNS void
@@ -635,6 +644,10 @@ CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_no
 CREATE FUNCTION penstock.known_paths(p_paths text[]) RETURNS SETOF text
     LANGUAGE sql STABLE;
 
+-- Name: last_progress(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.last_progress(p_progress jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE;
+
 -- Name: lead(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lead(p_lease bigint) RETURNS boolean
     LANGUAGE plpgsql;
@@ -726,6 +739,10 @@ CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities 
 -- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) RETURNS void
     LANGUAGE sql;
+
+-- Name: progress_again(jsonb, jsonb, text, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer DEFAULT NULL::integer, p_attempts integer DEFAULT NULL::integer) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE;
 
 -- Name: promote(integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.promote(p_limit integer DEFAULT 1000) RETURNS integer
@@ -911,6 +928,11 @@ CREATE FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_claims int
 -- Name: stored_bytes(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
     LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
+
+-- Name: take_back(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_back(p_flow penstock.jobs) RETURNS void
+    LANGUAGE plpgsql
     SET enable_seqscan TO 'off';
 
 -- Name: take_idempotency_key(penstock.jobs, text, double precision); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1632,9 +1654,9 @@ GRANT ALL ON FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) TO service_role
 REVOKE ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) TO service_role;
 
--- Name: FUNCTION bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text) TO service_role;
+-- Name: FUNCTION bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) TO service_role;
 
 -- Name: TABLE jobs; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.jobs TO service_role;
@@ -1702,9 +1724,9 @@ GRANT SELECT(progress) ON TABLE penstock.jobs TO authenticated;
 -- Name: COLUMN jobs.rollup; Type: ACL; Schema: penstock; Owner: -
 GRANT SELECT(rollup) ON TABLE penstock.jobs TO authenticated;
 
--- Name: FUNCTION bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb) TO service_role;
+-- Name: FUNCTION bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) TO service_role;
 
 -- Name: FUNCTION caller(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.caller() FROM PUBLIC;
@@ -1752,6 +1774,10 @@ GRANT ALL ON FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims i
 -- Name: FUNCTION confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) TO service_role;
+
+-- Name: FUNCTION count_children(p_flow penstock.jobs, p_going_on boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.count_children(p_flow penstock.jobs, p_going_on boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.count_children(p_flow penstock.jobs, p_going_on boolean) TO service_role;
 
 -- Name: FUNCTION count_downloads(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.count_downloads(p_ids uuid[]) FROM PUBLIC;
@@ -1981,6 +2007,10 @@ GRANT ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text
 REVOKE ALL ON FUNCTION penstock.known_paths(p_paths text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.known_paths(p_paths text[]) TO service_role;
 
+-- Name: FUNCTION last_progress(p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.last_progress(p_progress jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.last_progress(p_progress jsonb) TO service_role;
+
 -- Name: FUNCTION lead(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.lead(p_lease bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lead(p_lease bigint) TO service_role;
@@ -2053,6 +2083,10 @@ GRANT ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_prior
 -- Name: FUNCTION plan_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer) TO service_role;
 
 -- Name: FUNCTION promote(p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.promote(p_limit integer) FROM PUBLIC;
@@ -2208,6 +2242,10 @@ GRANT ALL ON FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_clai
 -- Name: FUNCTION stored_bytes(p_owner text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.stored_bytes(p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
+
+-- Name: FUNCTION take_back(p_flow penstock.jobs); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) TO service_role;
 
 -- Name: FUNCTION take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) FROM PUBLIC;

@@ -85,7 +85,9 @@ class Completer(Loop):
             for run, _ in runs:
                 if run.written is not None:
                     await run.written.wait()
-            await self._write_progress(lease, [run for run, _ in runs if run.unwritten])
+            await self._write_progress(
+                lease, [run for run, ending in runs if run.unwritten and not isinstance(ending, Settled)]
+            )
             await self._report_on(lease, runs)
 
     async def _report_one_by_one(self, ended: Sequence[Ended]) -> None:

@@ -123,7 +123,8 @@ def test_jobs_of_one_part_are_counted_as_one(hand: Hand) -> None:
     worker.complete(worker.claim_one())
     assert counted() == (1, 2)
     worker.fail(two)
-    assert hand.job(root).progress["done"] == 2  # it ended, and so did what waited for it
+    assert counted() == (1, 2)
+    assert hand.job(root).progress["failed"] == 1  # it ended, and so did what waited for it
 
     assert hand.run(calls.retry([two.id]))
     assert counted() == (1, 2)

@@ -42,7 +42,7 @@ def test_a_worker_that_was_gone_too_long_is_refused(hand: Hand, report: str) -> 
 
     assert is_refused(report, lost, hand.run(REPORTS[report](late.lease, lost)))
     assert hand.state(id) is JobState.RUNNING
-    assert hand.job(id).progress == {}
+    assert hand.job(id).percent == 0
     assert heir.complete(job, outputs=[b'"done"']) == []
     assert hand.job(id).output == "done"
 

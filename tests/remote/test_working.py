@@ -168,6 +168,25 @@ async def test_what_a_handler_enqueues_commits_with_its_completion(app: Penstock
     assert sorted(kinds) == ["announce"] * 4 + ["work", "work_in_thread"]
 
 
+async def test_the_last_report_of_a_job_that_enqueues_is_on_record(app: Penstock, api: Api) -> None:
+    @app.job
+    async def work(ctx: Context) -> None:
+        await ctx.progress(0, "Starting")
+        await ctx.progress(100, "Completed")
+        ctx.enqueue(NewJob(kind="another", queue="elsewhere"))
+
+    @app.job
+    def work_in_thread(ctx: SyncContext) -> None:
+        ctx.progress(100, "Completed")
+        ctx.enqueue(NewJob(kind="another", queue="elsewhere"))
+
+    async with working(app, api):
+        for kind in ("work", "work_in_thread"):
+            job = await enqueue(api, kind)
+            await job.aresult(20)
+            assert (await job.arefresh()).progress == {"percent": 100, "message": "Completed"}
+
+
 async def test_a_snoozed_job_looks_again(app: Penstock, api: Api) -> None:
     @app.job
     async def poll(ctx: Context) -> int | Snooze:

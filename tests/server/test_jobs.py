@@ -1,11 +1,13 @@
 """Looking at jobs, listing, cancelling and retrying them over HTTP."""
 
+import json
 from uuid import UUID, uuid4
 
 import pytest
 
 from penstock import Context, Fail, Flow, Penstock
 from penstock.engine import calls
+from penstock.server.states import State
 from penstock.testing import adrain
 from tests.server.api import Api
 
@@ -67,6 +69,26 @@ async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock
     assert job["progress"] == {
         "percent": 45, "phase": "text", "docsComplete": None, "docsTotal": None, "message": "Hunger…",
     }  # fmt: skip
+
+
+async def test_a_job_that_is_tried_again_says_so_in_status_list_and_stream(api: Api, app: Penstock) -> None:
+    id = await api.user().start("greet", name="Ann")
+    lease = await app.engine.open_lease("test")
+    jobs = await app.engine.claim(lease, "default", 1)
+    await app.engine.arun(calls.report_progress(lease, jobs, [{"percent": 90, "phase": "text"}]))
+    secret = {"error": "password=hunter2", "traceback": "…", "retry_in": 60}
+    await app.engine.arun(calls.fail(lease, jobs, [secret]))
+    seen = await app.engine.arun(calls.see_job(UUID(id)))
+    assert seen is not None
+    told = [
+        (await api.user().get(f"/api/jobs/{id}")).json()["progress"],
+        (await api.user().get("/api/jobs")).json()["jobs"][0]["progress"],
+        json.loads(State(seen).piece["body"].split(b"data: ")[1])["job"]["progress"],
+    ]
+    assert told == [{
+        "percent": 0, "phase": "queued", "docsComplete": None, "docsTotal": None,
+        "message": "Attempt 2 of 5: it failed by an internal error", "retryReason": "it failed by an internal error",
+    }] * 3  # fmt: skip
 
 
 async def test_a_flow_is_processing_as_soon_as_one_of_its_jobs_has_ended(api: Api, app: Penstock) -> None:

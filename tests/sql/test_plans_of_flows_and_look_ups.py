@@ -45,12 +45,13 @@ def test_a_flow_goes_on_without_reading_what_is_not_its_own(explained: Explained
     lease = open_lease(explained)
     with explained.recording() as plans:
         while claimed := explained.run(calls.claim(lease, "mine", 3)):
-            explained.run(calls.report_progress(lease, claimed, [{"percent": 50}] * len(claimed)))
+            explained.run(calls.report_progress(lease, claimed, [{"percent": 50, "message": "half"}] * len(claimed)))
             explained.run(calls.complete(lease, claimed))
     expected = {
         "select e.job, count(*)::int as freed": {"history_pkey"},
         "where j.state = 'blocked' and j.id = any(": {"history_pkey", "jobs_pkey"},
-        "from penstock.history as h where h.id = any(v_round)": {"history_pkey"},
+        "as reached where h.id = any(v_round)": {"history_pkey"},
+        "j.state::text in ('running', 'blocked')": {"jobs_pkey"},
         "set waiting_on = waiting_on - ": {"jobs_pkey"},
         "set rollup = ": {"jobs_pkey"},
     }
@@ -66,6 +67,20 @@ def test_a_flow_that_fails_cancels_without_reading_what_is_not_its_own(explained
             explained.run(calls.fail(lease, claimed, [{"error": "no", "final": True}]))
     finds_the_rest = "cancel_tree( array(select id from penstock.jobs where parent = v_flow.id)"
     check(plans, {finds_the_rest: {"jobs_parent"}, "with recursive tree as": {"jobs_pkey", "jobs_parent"}})
+
+
+def test_a_flow_that_went_on_and_failed_counts_its_own_jobs(explained: Explained) -> None:
+    for _ in range(TIMES):
+        enqueue_flow(explained, policy="continue")
+    lease = open_lease(explained)
+    with explained.recording() as plans:
+        while claimed := explained.run(calls.claim(lease, "mine", 1)):
+            explained.run(calls.fail(lease, claimed, [{"error": "no", "final": True}]))
+    expected = {
+        "where flow.id = any(p_ids) and flow.rollup is not null": {"jobs_pkey"},
+        "where parent = p_flow.id group by 1": {"jobs_parent", "history_parent"},
+    }
+    check(plans, expected)
 
 
 def test_cancelling_finds_a_flow_s_jobs_by_jobs_parent(explained: Explained) -> None:

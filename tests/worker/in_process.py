@@ -134,6 +134,12 @@ def enqueue_another(ctx: SyncContext) -> None:
     ctx.enqueue(NewJob(kind="another"))
 
 
+def report_and_enqueue(ctx: SyncContext) -> None:
+    ctx.progress(0, "Starting")
+    ctx.progress(100, "Completed")
+    ctx.enqueue(NewJob(kind="another", queue="elsewhere"))
+
+
 def _clean_up(cleaned: Path) -> None:
     cleaned.write_text("cleaned")
 

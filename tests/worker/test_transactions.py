@@ -350,3 +350,33 @@ async def test_the_same_holds_in_a_process(app: Penstock, notes: Notes, another:
         go.touch()
         await waiting.aresult(SOON)
     assert notes() == ["async", "attempt 2", "sync"]
+
+
+@pytest.mark.parametrize("how", ["async", "thread", "process", "transaction", "tick"])
+async def test_the_last_report_of_a_job_that_completes_itself_is_on_record(
+    app: Penstock, another: NewJob, how: str
+) -> None:
+    async def work_async(ctx: Context) -> None:
+        await ctx.progress(0, "Starting")
+        await asyncio.sleep(0)
+        await ctx.progress(100, "Completed")
+        if how == "transaction":
+            async with ctx.transaction() as connection:
+                await connection.execute("select 1")
+        else:
+            ctx.enqueue(another)
+
+    def work(ctx: SyncContext) -> None:
+        ctx.progress(0, "Starting")
+        ctx.progress(100, "Completed")
+        ctx.enqueue(another)
+
+    functions: dict[str, Any] = {"thread": work, "process": in_process.report_and_enqueue}
+    handler = app.job(kind="work", isolate=how == "process")(functions.get(how, work_async))
+    handle = await handler.aenqueue()
+    if how == "tick":
+        await app.atick()
+    else:
+        async with working(app):
+            await handle.aresult(SOON)
+    assert (await handle.arefresh()).progress == {"percent": 100, "message": "Completed"}

@@ -42,7 +42,8 @@ begin
           progress, rollup, errors, options, output)
         select done.id, created_at, run_at, started_at, v_now, turn, lease, 'succeeded', priority, attempt, max_attempts,
                claims, snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key,
-               phase, args, progress, rollup, errors, options, nullif(o.output, 'null')
+               phase, args, case when progress ? 'reason' then penstock.last_progress(progress) else progress end, rollup,
+               errors, options, nullif(o.output, 'null')
           from done
           left join rows from (unnest(case when p_outputs is not null then p_ids end), jsonb_array_elements(p_outputs))
                as o (id, output) on o.id = done.id

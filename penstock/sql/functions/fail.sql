@@ -16,6 +16,7 @@ declare
   v_job record;
   v_error jsonb;
   v_delay interval;
+  v_progress jsonb;
 begin
   perform penstock.lock_flows(p_ids);
   for v_job in
@@ -46,10 +47,17 @@ begin
           v_job.attempt));
       state := case when v_delay > interval '0' then 'scheduled' else 'ready' end;
       run_at := v_now + v_delay;
+      v_progress := penstock.progress_again(v_job.progress, v_job.rollup, penstock.shown(jsonb_build_array(v_error)),
+        v_job.attempt + 1, v_job.max_attempts);
       update penstock.jobs as j
          set state = fail.state, run_at = fail.run_at, lease = null, counted = false,
-             errors = penstock.add_error(j.errors, v_error)
+             errors = penstock.add_error(j.errors, v_error), progress = v_progress
        where j.id = v_job.id;
+      if v_job.parent is not null then
+        perform penstock.bubble(v_job.parent, v_job.phase,
+          ((v_progress->>'percent')::numeric - coalesce((v_job.progress->>'percent')::numeric, 0)) / 100
+            * coalesce(v_job.weight, 1)::numeric, v_progress->>'message', v_job.id);
+      end if;
       if v_job.watched then
         perform penstock.tell_watchers(array[v_job.id]);
       end if;

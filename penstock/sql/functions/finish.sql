@@ -14,6 +14,11 @@ declare
   v_watched uuid[];
   v_freed text[];
 begin
+  if p_state <> 'succeeded' then
+    perform penstock.take_back(flow)
+       from penstock.jobs as flow
+      where flow.id = any(p_ids) and flow.rollup is not null;
+  end if;
   with done as (
     delete from penstock.jobs
      where id = any(array(select unnest(p_ids) order by 1))
@@ -25,7 +30,8 @@ begin
       progress, rollup, errors, options, output)
     select id, created_at, run_at, started_at, v_now, turn, lease, p_state, priority, attempt, max_attempts, claims,
            snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-           progress, rollup, penstock.add_error(errors, p_errors->(id::text)), options, p_output
+           case when progress ? 'reason' then penstock.last_progress(progress) else progress end, rollup,
+           penstock.add_error(errors, p_errors->(id::text)), options, p_output
       from done
   )
   select array_agg(id) filter (where watched),

@@ -20,7 +20,26 @@ declare
   v_ready uuid[];
   v_watched uuid[];
   v_queues text[];
+  v_job record;
 begin
+  for v_job in
+    select j.id, j.parent, j.phase, j.weight, coalesce((j.progress->>'percent')::numeric, 0) as before, again.progress
+      from penstock.jobs as j
+     cross join lateral (
+       select case when p_costs_attempt
+                   then penstock.progress_again(j.progress, j.rollup, penstock.shown(jsonb_build_array(v_errors->(j.id::text))),
+                                                j.attempt + 1, j.max_attempts)
+                   else penstock.progress_again(j.progress, j.rollup, 'its worker was stopped') end as progress) as again
+     where j.id = any(p_ids) and not (j.id = any(v_cancelled)) and not (j.id = any(v_spent))
+       and (p_costs_attempt or j.progress is not null)
+  loop
+    update penstock.jobs set progress = v_job.progress where id = v_job.id;
+    if v_job.parent is not null then
+      perform penstock.bubble(v_job.parent, v_job.phase,
+        ((v_job.progress->>'percent')::numeric - v_job.before) / 100 * coalesce(v_job.weight, 1)::numeric,
+        v_job.progress->>'message', v_job.id);
+    end if;
+  end loop;
   with given as (
     update penstock.jobs
        set state = 'ready', lease = null, counted = false,

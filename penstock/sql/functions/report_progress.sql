@@ -41,7 +41,7 @@ begin
      where j.id = v_job.id;
     if v_job.parent is not null then
       perform penstock.bubble(v_job.parent, v_job.phase,
-        (v_percent - v_before) / 100 * coalesce(v_job.weight, 1)::numeric, v_job.report->>'message');
+        (v_percent - v_before) / 100 * coalesce(v_job.weight, 1)::numeric, v_job.report->>'message', v_job.id);
     end if;
     if v_job.watched then
       v_watched := v_watched || v_job.id;

@@ -52,15 +52,19 @@ begin
     end if;
 
     for v_job in
-      select parent, sum(children)::int as children, jsonb_object_agg(phase, amount) as amounts,
+      select parent, sum(children)::int as children, jsonb_object_agg(phase, passed) as passed,
+             jsonb_object_agg(phase, earned) as earned,
              jsonb_build_object('succeeded', sum(succeeded), 'failed', sum(failed), 'cancelled', sum(cancelled)) as ended
         from (select h.parent, coalesce(h.phase, '') as phase, count(*) as children,
+                     sum(coalesce(h.weight, 1)::numeric * (1 - reached.share)) as passed,
                      sum(coalesce(h.weight, 1)::numeric
-                         * (1 - least(100, coalesce((h.progress->>'percent')::numeric, 0)) / 100)) as amount,
+                         * (case when h.state = 'succeeded' then 1 else 0 end - reached.share)) as earned,
                      count(*) filter (where h.state = 'succeeded') as succeeded,
                      count(*) filter (where h.state = 'failed') as failed,
                      count(*) filter (where h.state = 'cancelled') as cancelled
                 from penstock.history as h
+               cross join lateral (
+                 select least(100, coalesce((h.progress->>'percent')::numeric, 0)) / 100 as share) as reached
                where h.id = any(v_round)
                group by h.parent, coalesce(h.phase, '')) as by_phase
        group by parent
@@ -69,14 +73,19 @@ begin
       select * into v_flow from penstock.jobs where id = v_job.parent and state = 'blocked' for update;
       continue when not found;
       if v_flow.rollup ? 'parts' then
-        v_job.ended := v_job.ended || jsonb_build_object('parts', (
-          select jsonb_object_agg(part, ended)
-            from (select h.options->>'part' as part, count(*) as ended
+        v_job.ended := v_job.ended || (
+          select jsonb_build_object('parts', jsonb_object_agg(part, succeeded),
+                                    'lost', jsonb_agg(part) filter (where succeeded < ended))
+            from (select h.options->>'part' as part, count(*) as ended,
+                         count(*) filter (where h.state = 'succeeded') as succeeded
                     from penstock.history as h
                    where h.id = any(v_round) and h.parent = v_flow.id and h.options ? 'part'
-                   group by 1) as by_part));
+                   group by 1) as by_part);
       end if;
-      perform penstock.bubble_ended(v_flow, v_job.amounts, v_job.ended);
+      -- a flow that goes on has passed what failed; otherwise only what succeeded takes it further
+      perform penstock.bubble_ended(v_flow,
+        case when v_flow.rollup->>'policy' = 'continue' and not v_flow.cancel_requested then v_job.passed else v_job.earned end,
+        v_job.ended, v_round);
       update penstock.jobs
          set waiting_on = waiting_on - v_job.children
        where id = v_flow.id
