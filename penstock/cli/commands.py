@@ -1,5 +1,6 @@
 """The command line as a whole."""
 
+import signal
 from typing import Annotated
 
 import typer
@@ -53,4 +54,9 @@ def _options(
 
 
 def main() -> None:
-    cli()
+    try:
+        cli()
+    finally:
+        # what is left is the interpreter's own end, where KeyboardInterrupt could only be a traceback
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)

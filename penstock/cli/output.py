@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.cli.interrupt import INTERRUPTED, interruptible
 from penstock.embedded.errors import EmbeddedError
 from penstock.errors import PenstockError
 
@@ -55,7 +56,10 @@ def ask(question: str, *, yes: bool) -> None:
 def explained(json: bool) -> Iterator[None]:
     """Turns what can go wrong into one line (or one JSON object) on stderr and exit code 1."""
     try:
-        yield
+        with interruptible():
+            yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
     except (PenstockError, EmbeddedError, psycopg.Error) as error:
         message = " ".join(str(error).split())
         if json:

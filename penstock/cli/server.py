@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,10 +14,12 @@ from psycopg.conninfo import conninfo_to_dict
 from rich.markup import escape
 
 from penstock.app import Penstock
+from penstock.cli.interrupt import ending_on_the_spot
 from penstock.cli.loading import load_app
 from penstock.cli.output import err, explained
-from penstock.cli.worker import App, Level, LogFormat, QueueSlots, processes_given, slots_of
-from penstock.errors import PenstockError
+from penstock.cli.reload import Reloader
+from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
+from penstock.errors import InvalidInput, PenstockError
 from penstock.logs import set_up
 from penstock.worker.supervisor import Supervisor
 
@@ -40,7 +44,7 @@ def server(
     Settings come from the environment: PENSTOCK_SERVICE_KEY, PENSTOCK_JWT_SECRET or PENSTOCK_JWKS_URL,
     PENSTOCK_PUBLIC_URL, PENSTOCK_MAX_BODY and others; docs/server.md names them all.
     """
-    with explained(json=False):
+    with explained(json=False), ending_on_the_spot():
         from penstock.server.settings import ServerSettings
 
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
@@ -52,7 +56,7 @@ def server(
             )
         loaded = load_app(app)
         loaded.url()
-        _run(_serve(loaded, settings, host, port, workers=None))
+        _run(_serve(loaded, settings, host, port))
 
 
 def up(
@@ -63,16 +67,34 @@ def up(
     processes: Annotated[
         str, typer.Option("--processes", "-p", help="Worker processes, or from how many to how many by load: 1:4.")
     ] = "1",
+    grace: Grace = 30.0,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Start again when a file of the application changes: for development.")
+    ] = False,
     log_level: LevelOption = Level.INFO,
     log_format: FormatOption = LogFormat.AUTO,
+    tied_to: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Start everything: Postgres if there is no DATABASE_URL, the schema, the HTTP API, workers. Ctrl-C ends it all.
 
     Without PENSTOCK_SERVICE_KEY and PENSTOCK_JWT_SECRET it makes both, and keeps them in .penstock for the next time.
+
+    Ctrl-C or SIGTERM lets running jobs finish for --grace seconds and gives the rest back at no cost of an attempt; a
+    second one ends at once.
+
+    Exit codes: 0 stopped, everything finished · 1 could not start · 2 wrong usage · 3 stopped, some jobs were given
+    back unfinished · 130 Ctrl-C before it had started.
     """
-    with explained(json=False):
+    if reload:
+        command = [sys.executable, "-m", "penstock.cli", *(each for each in sys.argv[1:] if each != "--reload")]
+        with ending_on_the_spot():
+            code = asyncio.run(Reloader(command, Path.cwd(), _say).run())
+        raise typer.Exit(code)
+    with explained(json=False), ending_on_the_spot():
         from penstock.server.development import settings_for_development
 
+        if not grace >= 0:
+            raise InvalidInput("grace", f"must not be negative, not {grace!r}")
         least, most = processes_given(processes)
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         loaded = load_app(app)
@@ -82,36 +104,65 @@ def up(
         settings = settings_for_development(loaded.folder)
         command = [
             sys.executable, "-m", "penstock.cli", "worker", app, "--log-level", log_level, "--log-format", log_format,
-            *(["--queues", queues] if queues else []),
+            "--grace", str(grace), *(["--queues", queues] if queues else []),
         ]  # fmt: skip
         workers = Supervisor(command, loaded.engine, queues=slots_of(queues, loaded), least=least, most=most)
-        code = _run(_serve(loaded, settings, host, port, workers=workers))
+        code = _run(_serve(loaded, settings, host, port, workers=workers, tied_to=tied_to))
     raise typer.Exit(code)
 
 
-async def _serve(app: Penstock, settings: "ServerSettings", host: str, port: int, *, workers: Supervisor | None) -> int:
+async def _serve(
+    app: Penstock,
+    settings: "ServerSettings",
+    host: str,
+    port: int,
+    *,
+    workers: Supervisor | None = None,
+    tied_to: int | None = None,
+) -> int:
     from penstock.server.asgi import Server
     from penstock.server.serving import HttpServer, open_socket
 
-    http = HttpServer(Server(app, settings), open_socket(host, port))
-    _say("api", f"{http.address}   docs: {http.address}/docs")
+    server = Server(app, settings)
+    http = HttpServer(server, open_socket(host, port))
+    stopping = False
 
     def stop() -> None:
+        """Once: gently. Again: at once."""
+        nonlocal stopping
+        stopping = True
         http.stop()
         if workers is not None:
             workers.stop()
 
     _on_signals(stop)
-    keeping = asyncio.create_task(workers.keep()) if workers is not None else None
+    if tied_to is not None:
+        _stop_when_closed(tied_to, stop)
+    await server.get_ready()
+    _say("api", f"{http.address}   docs: {http.address}/docs")
     if workers is not None:
         _introduce(app, http.address)
+    keeping = asyncio.create_task(workers.keep()) if workers is not None else None
     try:
         await http.run()
     finally:
-        stop()
+        if not stopping:  # or the workers would take it for a second signal, and give their jobs no time
+            stop()
         code = await keeping if keeping is not None else 0
         await app.aclose()
     return code
+
+
+def _stop_when_closed(descriptor: int, stop: Callable[[], None]) -> None:
+    """When the program at the other end of the pipe is gone, whatever ended it."""
+    loop = asyncio.get_running_loop()
+    os.set_inheritable(descriptor, False)
+
+    def closed() -> None:
+        loop.remove_reader(descriptor)
+        stop()
+
+    loop.add_reader(descriptor, closed)
 
 
 def _introduce(app: Penstock, address: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import re
+import signal
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -11,6 +12,7 @@ from typing import Annotated
 import typer
 
 from penstock.app import Penstock
+from penstock.cli.interrupt import INTERRUPTED, ending_on_the_spot
 from penstock.cli.loading import load_app
 from penstock.cli.output import explained, out, print_json, print_table
 from penstock.engine import calls
@@ -19,6 +21,7 @@ from penstock.logs import set_up
 from penstock.middleware import log_jobs
 from penstock.worker.serving import end_with_parent, leave, serve, tell
 from penstock.worker.supervisor import Supervisor
+from penstock.worker.tick import TickResult
 from penstock.worker.worker import SLOTS
 
 
@@ -44,6 +47,7 @@ QueueSlots = Annotated[
         f"Without a number: {SLOTS}. Default: the queues of the application's handlers.",
     ),
 ]  # fmt: skip
+Grace = Annotated[float, typer.Option(help="Seconds that running jobs may go on when it is stopped.")]
 
 
 def worker(
@@ -52,9 +56,7 @@ def worker(
     processes: Annotated[
         str, typer.Option("--processes", "-p", help="How many processes, or from how many to how many by load: 1:4.")
     ] = "1",
-    grace: Annotated[
-        float, typer.Option(help="Seconds that running jobs may go on when the worker is stopped.")
-    ] = 30.0,
+    grace: Grace = 30.0,
     lease: Annotated[
         float | None,
         typer.Option(help="Seconds after which a worker that is not heard of loses its jobs. Default: 30."),
@@ -83,9 +85,9 @@ def worker(
     an attempt; a second one ends at once.
 
     Exit codes: 0 stopped, everything finished · 1 could not start · 2 wrong usage · 3 stopped, some jobs were given
-    back unfinished.
+    back unfinished · 130 Ctrl-C before it had started.
     """
-    with explained(json=False):
+    with explained(json=False), ending_on_the_spot():
         least, most = processes_given(processes)
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         loaded = load_app(app)
@@ -130,11 +132,16 @@ def tick(
     queues: QueueSlots = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
-    """Run what is ready, then leave: for cron jobs and serverless functions, instead of a worker that stays."""
-    with explained(json):
+    """Run what is ready, then leave: for cron jobs and serverless functions, instead of a worker that stays.
+
+    Ctrl-C or SIGTERM gives back what still runs, with exit code 130; a second one ends at once.
+    """
+    with explained(json), ending_on_the_spot():
         loaded = load_app(app)
-        results = loaded.tick(limit, budget, slots_of(queues, loaded))
+        results = asyncio.run(_tick(loaded, limit, budget, slots_of(queues, loaded)))
         loaded.close()
+    if results is None:
+        raise typer.Exit(INTERRUPTED)
     if json:
         print_json({"results": results})
         return
@@ -145,6 +152,25 @@ def tick(
     )
     if results:
         out.print(f"{len(results)} jobs")
+
+
+async def _tick(app: Penstock, limit: int, budget: float, slots: dict[str, int]) -> list[TickResult] | None:
+    """None when Ctrl-C or SIGTERM ended it: what ran was given back."""
+    ticking = asyncio.ensure_future(app.atick(limit, budget, slots))
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        if stopped:
+            os._exit(INTERRUPTED)
+        stopped = ticking.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    try:
+        return await ticking
+    except asyncio.CancelledError:
+        return None
 
 
 def slots_of(given: str | None, app: Penstock) -> dict[str, int]:

@@ -66,6 +66,8 @@ class HttpServer:
             self._server.services.workers.leave()
         if self._uvicorn.should_exit:
             self._uvicorn.force_exit = True
+            # it would log the traceback of what it leaves behind
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self._uvicorn.should_exit = True
 
 

@@ -19,15 +19,29 @@ GAVE_BACK = 3
 """It was stopped, and some jobs did not finish in the time of grace: they were given back."""
 
 _PR_SET_PDEATHSIG = 1
+_TO_GET_READY = 2.0
+"""Seconds after which a stopped worker that still waits for its lease gives up: the database does not answer."""
 
 
 async def serve(worker: Worker) -> int:
     """Runs the worker until SIGTERM or SIGINT. A second signal ends it at once. The exit code."""
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(_Threads(thread_name_prefix="penstock"))
+    running = asyncio.ensure_future(worker.run())
+
+    def stop() -> None:
+        worker.stop()
+        if not worker.ready.is_set():
+            loop.call_later(_TO_GET_READY, cancel_unless_ready)
+
+    def cancel_unless_ready() -> None:
+        if not worker.ready.is_set():
+            running.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, worker.stop)
-    await worker.run()
+        loop.add_signal_handler(number, stop)
+    loop.set_default_executor(_Threads(thread_name_prefix="penstock"))
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
     return FINISHED if worker.finished_in_time else GAVE_BACK
 
 

@@ -14,7 +14,7 @@ from penstock.engine.translate import is_lost
 from penstock.job import Lease
 from penstock.remote import Engine
 from penstock.scaling import wanted_workers
-from penstock.worker.serving import FINISHED
+from penstock.worker.serving import FINISHED, GAVE_BACK
 
 log = logging.getLogger("penstock.supervisor")
 
@@ -55,9 +55,11 @@ class Child:
         while not self._stopped.is_set():
             began = loop.time()
             code = await self._live()
-            if self._stopped.is_set() and code >= 0:
-                self.exit_code = code
+            if self._stopped.is_set() and (code >= 0 or self._lease is None):
+                # without a lease it was stopped before it had begun
+                self.exit_code = max(code, FINISHED)
                 return
+            self.exit_code = GAVE_BACK if self._stopped.is_set() else FINISHED
             log.warning("a worker process ended with %s; its jobs go back", _cause(code))
             await self._give_back()
             pause = 0.0 if loop.time() - began > _SHORT_LIFE else min(max(2 * pause, 0.5), _LONGEST_PAUSE)
@@ -132,6 +134,8 @@ class Supervisor:
 
     async def keep(self) -> int:
         """The same until it is told to stop, for a program that has other things to do."""
+        if self._stopping.is_set():
+            return FINISHED
         for _ in range(self._least):
             self._add()
         scaling = asyncio.create_task(self._follow_load()) if self._most > self._least else None
@@ -143,6 +147,7 @@ class Supervisor:
         return max(child.exit_code for child in everybody)
 
     def stop(self) -> None:
+        """Lets running jobs finish for their time of grace. Called again, ends at once."""
         for child in self._children + self._leaving:
             child.stop()
         self._stopping.set()
