@@ -187,6 +187,9 @@ class Job:
     run_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    parked_since: datetime | None
+    parked_reason: str | None
+    """Why it waits for another worker: those that met it do not know its kind or its arguments."""
 
     @property
     def percent(self) -> float:

@@ -25,6 +25,7 @@ class Settings(TypedDict, total=False):
     backoff: Backoff | None
     lease_length: float | None
     keep: Literal["all", "failed"]
+    parked_timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _unmet(name: str, value: object) -> str | None:
         case "max_running" | "max_running_per_key" | "rate" | "rate_per_key":
             fits = isinstance(value, int) and not isinstance(value, bool) and value < 2**31
             return None if fits else "a whole number"
-        case "rate_period" | "lease_length":
+        case "rate_period" | "lease_length" | "parked_timeout":
             return None if isinstance(value, int | float) and math.isfinite(value) else "a number of seconds"
         case "paused":
             return None if isinstance(value, bool) else "true or false"

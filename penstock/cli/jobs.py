@@ -54,7 +54,7 @@ def list_(
         [
             [
                 job.id, job.kind, job.queue, job.state, f"{job.attempt}/{job.max_attempts}", f"{job.percent:.0f}",
-                f"{job.created_at.astimezone():%m-%d %H:%M:%S}", (job.last_error or "")[:60],
+                f"{job.created_at.astimezone():%m-%d %H:%M:%S}", _trouble(job)[:80],
             ]
             for job in page.jobs
         ],
@@ -62,6 +62,13 @@ def list_(
     )  # fmt: skip
     if page.next:
         err.print(f"more: --before {page.next}", style="dim")
+
+
+def _trouble(job: Job) -> str:
+    """Why a job is not done, as far as it can be told in a line."""
+    if job.parked_reason is not None:
+        return f"waiting for a worker that knows it: {job.parked_reason}"
+    return job.last_error or ""
 
 
 @jobs.command()

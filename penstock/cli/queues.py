@@ -63,7 +63,7 @@ def set_(
         typer.Argument(
             metavar="SETTING=VALUE...",
             help="max_running=3 · max_running_per_key=1 · rate=100 rate_period=60 (seconds) · rate_per_key=10 · "
-            "fair_by=owner|org|limit_key · lease_length=60 · keep=all|failed · "
+            "fair_by=owner|org|limit_key · lease_length=60 · keep=all|failed · parked_timeout=259200 · "
             'backoff=\'{"base": 60, "cap": 3600}\' · an empty value or `none` takes a setting away',
         ),
     ],

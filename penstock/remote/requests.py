@@ -90,9 +90,12 @@ _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def _open_lease(
-    worker: str, seconds: float | None, queues: Sequence[str], host: str | None, pid: int | None
-) -> Exchange[Lease]:
-    body = {"worker": worker, "seconds": seconds, "queues": list(queues), "host": host, "pid": pid}
+    worker: str, seconds: float | None, queues: Sequence[str], host: str | None, pid: int | None,
+    kinds: Sequence[str] | None,
+) -> Exchange[Lease]:  # fmt: skip
+    body = {
+        "worker": worker, "seconds": seconds, "queues": list(queues), "host": host, "pid": pid, "kinds": kinds,
+    }  # fmt: skip
     read = _reader(messages.Opened)
     return _one(Request("POST", "/api/work/leases", _encode(body)), lambda answer: Lease(read(answer).lease))
 
@@ -195,6 +198,11 @@ def _fail(lease: Lease, jobs: Sequence[ClaimedJob], errors: Sequence[Mapping[str
 def _snooze(lease: Lease, jobs: Sequence[ClaimedJob], seconds: Sequence[float]) -> Exchange[Became]:
     about = [{"id": job.id, "claims": job.claims, "seconds": each} for job, each in zip(jobs, seconds, strict=True)]
     return _about("snooze", lease, about, _became)
+
+
+def _park(lease: Lease, jobs: Sequence[ClaimedJob], reasons: Sequence[str]) -> Exchange[Became]:
+    about = [{"id": job.id, "claims": job.claims, "reason": each} for job, each in zip(jobs, reasons, strict=True)]
+    return _about("park", lease, about, _became)
 
 
 def _became(fates: Sequence[messages.Fate]) -> Became:
@@ -300,6 +308,7 @@ _EXCHANGES: dict[str, Callable[..., Exchange[Any]]] = {
     "complete": _complete,
     "fail": _fail,
     "snooze": _snooze,
+    "park": _park,
     "release": _release,
     "stop_cancelled": _stop_cancelled,
     "report_progress": _report_progress,

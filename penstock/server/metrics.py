@@ -9,20 +9,26 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from penstock.engine.call import Row
+from penstock.engine.calls import Parked
 from penstock.server.traffic import BUCKETS, Traffic
 
 __all__ = ["CONTENT_TYPE", "exposition"]
 
 
-def exposition(queues: Sequence[Row], totals: Sequence[Row], traffic: Traffic, streams: int) -> bytes:
+def exposition(
+    queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], traffic: Traffic, streams: int
+) -> bytes:
     registry = CollectorRegistry()
-    registry.register(_Now(queues, totals, traffic, streams))
+    registry.register(_Now(queues, parked, totals, traffic, streams))
     return generate_latest(registry)
 
 
 class _Now(Collector):
-    def __init__(self, queues: Sequence[Row], totals: Sequence[Row], traffic: Traffic, streams: int) -> None:
+    def __init__(
+        self, queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], traffic: Traffic, streams: int
+    ) -> None:
         self._queues = queues
+        self._parked = parked
         self._totals = totals
         self._traffic = traffic
         self._streams = streams
@@ -45,6 +51,12 @@ class _Now(Collector):
             oldest.add_metric([name], oldest_s or 0)
             paused.add_metric([name], int(is_paused))
         yield from (jobs, oldest, paused)
+        parked = GaugeMetricFamily(
+            "penstock_parked_jobs", "Jobs that wait for a worker which knows them.", labels=["queue", "kind"]
+        )
+        for each in self._parked:
+            parked.add_metric([each.queue, each.kind], each.jobs)
+        yield parked
 
     def _about_kinds(self) -> Iterator[Metric]:
         families = [

@@ -145,6 +145,11 @@ class JobStatus(Shape):
     run_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    parked_reason: str | None = Field(
+        default=None,
+        description="For the service only: why it waits for another worker. Those that met it have no handler of its "
+        "kind, or none that takes its arguments.",
+    )
 
 
 class JobPage(Shape):

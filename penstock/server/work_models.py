@@ -29,6 +29,9 @@ class OpenLease(Request):
     seconds: Annotated[float, Field(ge=0.1, le=86_400, allow_inf_nan=False), Numeric] | None = Field(
         default=None, description="How long a worker that is not heard of keeps its jobs. Default: 30."
     )
+    kinds: Annotated[list[Text], Field(max_length=10_000)] | None = Field(
+        default=None, description="What it has handlers of: jobs that were parked for want of them are ready at once."
+    )
     host: Text | None = None
     pid: Annotated[int, Field(ge=0, le=2**31 - 1), Numeric] | None = None
 
@@ -101,6 +104,12 @@ class Failure(Held):
 
 class Snoozed(Held):
     seconds: Seconds = Field(examples=[30])
+
+
+class ParkedJob(Held):
+    reason: Annotated[str, Field(min_length=1, max_length=8000)] = Field(
+        default="this worker does not know it", description="What it does not know: the kind, or which argument."
+    )
 
 
 class CancelledJob(Held):
@@ -176,6 +185,10 @@ class SnoozeBatch(Batch):
     jobs: Annotated[list[Snoozed], Field(min_length=1, max_length=MOST_JOBS)]
 
 
+class ParkBatch(Batch):
+    jobs: Annotated[list[ParkedJob], Field(min_length=1, max_length=MOST_JOBS)]
+
+
 class ReleaseBatch(Batch):
     jobs: Annotated[list[Held], Field(min_length=1, max_length=MOST_JOBS)]
 
@@ -229,8 +242,8 @@ class ClaimedJobs(Shape):
 class JobFate(Shape):
     id: UUID
     accepted: bool = Field(description="False: it is no longer this lease's, by this claim. Forget it.")
-    state: JobState | None = Field(default=None, description="After fail and snooze: what it is now.")
-    run_at: datetime | None = Field(default=None, description="After fail and snooze: when it runs again.")
+    state: JobState | None = Field(default=None, description="After fail, snooze and park: what it is now.")
+    run_at: datetime | None = Field(default=None, description="After fail, snooze and park: when it runs again.")
     cancel_requested: bool | None = Field(default=None, description="After progress: somebody wants it stopped.")
 
 

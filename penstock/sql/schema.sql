@@ -161,7 +161,9 @@ CREATE TABLE penstock.jobs (
     progress jsonb,
     rollup jsonb,
     errors jsonb,
-    options jsonb
+    options jsonb,
+    parked_since timestamp with time zone,
+    parked_reason text
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
 
@@ -179,6 +181,9 @@ COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a ro
 
 -- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
+
+-- Name: COLUMN jobs.parked_since; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
 
 -- Name: bubble_ended(penstock.jobs, jsonb, jsonb, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) RETURNS void
@@ -272,12 +277,14 @@ CREATE TABLE penstock.queues (
     lease_length interval,
     keep text DEFAULT 'all'::text NOT NULL,
     limited boolean GENERATED ALWAYS AS (((max_running IS NOT NULL) OR (max_running_per_key IS NOT NULL) OR (rate IS NOT NULL) OR (rate_per_key IS NOT NULL))) STORED NOT NULL,
+    parked_timeout interval,
     CONSTRAINT fair_by_is_a_column CHECK ((fair_by = ANY (ARRAY['owner'::text, 'org'::text, 'limit_key'::text]))),
     CONSTRAINT keep_is_all_or_failed CHECK ((keep = ANY (ARRAY['all'::text, 'failed'::text]))),
     CONSTRAINT lease_length_is_positive CHECK ((lease_length > '00:00:00'::interval)),
     CONSTRAINT max_running_is_positive CHECK ((max_running > 0)),
     CONSTRAINT max_running_per_key_is_positive CHECK ((max_running_per_key > 0)),
     CONSTRAINT name_is_not_empty CHECK ((name <> ''::text)),
+    CONSTRAINT parked_timeout_is_positive CHECK ((parked_timeout > '00:00:00'::interval)),
     CONSTRAINT rate_is_positive CHECK ((rate > 0)),
     CONSTRAINT rate_per_key_is_positive CHECK ((rate_per_key > 0)),
     CONSTRAINT rate_period_is_positive CHECK ((rate_period > '00:00:00'::interval))
@@ -461,7 +468,15 @@ CREATE VIEW penstock.all_jobs WITH (security_invoker='true') AS
     jobs.created_at,
     jobs.run_at,
     jobs.started_at,
-    NULL::timestamp with time zone AS finished_at
+    NULL::timestamp with time zone AS finished_at,
+        CASE
+            WHEN (jobs.state <> 'running'::penstock.job_state) THEN jobs.parked_since
+            ELSE NULL::timestamp with time zone
+        END AS parked_since,
+        CASE
+            WHEN (jobs.state <> 'running'::penstock.job_state) THEN jobs.parked_reason
+            ELSE NULL::text
+        END AS parked_reason
    FROM penstock.jobs
 UNION ALL
  SELECT history.id,
@@ -493,7 +508,9 @@ UNION ALL
     history.created_at,
     history.run_at,
     history.started_at,
-    history.finished_at
+    history.finished_at,
+    NULL::timestamp with time zone AS parked_since,
+    NULL::text AS parked_reason
    FROM penstock.history;
 
 -- Name: get_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
@@ -702,8 +719,8 @@ CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off';
 
--- Name: open_lease(text, interval, text[], text, integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT NULL::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer) RETURNS bigint
+-- Name: open_lease(text, interval, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT NULL::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql;
 
 -- Name: outputs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
@@ -711,6 +728,18 @@ CREATE FUNCTION penstock.outputs(p_id uuid) RETURNS TABLE(id uuid, name text, ki
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off';
+
+-- Name: park(bigint, uuid[], integer[], text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
+-- Name: parked_jobs(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.parked_jobs() RETURNS TABLE(queue text, kind text, jobs bigint, since timestamp with time zone, reason text)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off';
 
 -- Name: pause_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.pause_schedule(p_name text) RETURNS void
@@ -968,6 +997,13 @@ CREATE FUNCTION penstock.try_lock(p_name text) RETURNS boolean
 CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
     LANGUAGE plpgsql;
 
+-- Name: unpark(text[], text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.unpark(p_kinds text[], p_queues text[] DEFAULT '{}'::text[], p_limit integer DEFAULT 10000) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
 -- Name: uuid7(timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.uuid7(p_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS uuid
     LANGUAGE sql;
@@ -1094,7 +1130,8 @@ CREATE TABLE penstock.leases (
     queues text[] DEFAULT '{}'::text[] NOT NULL,
     length interval NOT NULL,
     started_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    kinds text[]
 )
 WITH (fillfactor='50');
 
@@ -1392,6 +1429,9 @@ CREATE INDEX jobs_owner ON penstock.jobs USING btree (owner, id) WHERE (owner IS
 
 -- Name: jobs_parent; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_parent ON penstock.jobs USING btree (parent) WHERE (parent IS NOT NULL);
+
+-- Name: jobs_parked; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_parked ON penstock.jobs USING btree (kind, queue) WHERE (parked_since IS NOT NULL);
 
 -- Name: jobs_ready; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, priority, turn, id) WHERE (state = 'ready'::penstock.job_state);
@@ -2056,13 +2096,21 @@ GRANT ALL ON FUNCTION penstock.new_job(p_job jsonb) TO service_role;
 REVOKE ALL ON FUNCTION penstock.next_run_at() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.next_run_at() TO service_role;
 
--- Name: FUNCTION open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer) TO service_role;
+-- Name: FUNCTION open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]) TO service_role;
 
 -- Name: FUNCTION outputs(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.outputs(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.outputs(p_id uuid) TO service_role;
+
+-- Name: FUNCTION park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) TO service_role;
+
+-- Name: FUNCTION parked_jobs(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.parked_jobs() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.parked_jobs() TO service_role;
 
 -- Name: FUNCTION pause_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pause_schedule(p_name text) FROM PUBLIC;
@@ -2278,6 +2326,10 @@ GRANT ALL ON FUNCTION penstock.try_lock(p_name text) TO service_role;
 -- Name: FUNCTION unblock(p_job penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) TO service_role;
+
+-- Name: FUNCTION unpark(p_kinds text[], p_queues text[], p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.unpark(p_kinds text[], p_queues text[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.unpark(p_kinds text[], p_queues text[], p_limit integer) TO service_role;
 
 -- Name: FUNCTION uuid7(p_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.uuid7(p_at timestamp with time zone) FROM PUBLIC;

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from penstock.artifacts import Keeper
 from penstock.context import Context, JobContext, SyncContext
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StaleArguments
 from penstock.handler import Handler
 from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze
@@ -24,6 +24,7 @@ from penstock.worker.endings import (
     Succeeded,
     ending_of,
     failure,
+    parked,
 )
 from penstock.worker.isolation import Children
 from penstock.worker.run import Run
@@ -91,7 +92,10 @@ class AsyncCall:
         self._middleware = middleware
 
     async def __call__(self, run: Run, /) -> Ending:
-        args, kwargs = self._bind(run.job.args)
+        try:
+            args, kwargs = self._bind(run.job.args)
+        except StaleArguments as error:
+            return parked(error)
         if not self._takes_context and not self._middleware:
             return ending_of(await self._function(*args, **kwargs))
         ctx = Context(run.job, run.lease, self._engine, lambda report: self._note(run, report), self._keeper)
@@ -128,7 +132,10 @@ class ThreadCall:
 
     async def __call__(self, run: Run, /) -> Ending:
         loop = asyncio.get_running_loop()
-        args, kwargs = self._handler.arguments.bind(run.job.args)
+        try:
+            args, kwargs = self._handler.arguments.bind(run.job.args)
+        except StaleArguments as error:
+            return parked(error)
         note = self._note
         ctx = SyncContext(
             run.job, run.lease, self._engine, lambda report: _ignore(loop.call_soon_threadsafe(note, run, report)),
@@ -220,8 +227,8 @@ class BatchCall:
             try:
                 by_position, by_name = self._handler.arguments.bind(run.job.args)
                 [item] = by_position or by_name.values()
-            except PenstockError as error:
-                endings[place] = failure(error, final=True)
+            except StaleArguments as error:
+                endings[place] = parked(error)
             else:
                 items.append(item)
                 called.append(place)

@@ -11,9 +11,10 @@ import psycopg
 from penstock.engine import calls
 from penstock.job import ClaimedJob, Lease
 from penstock.remote import Engine
-from penstock.worker.endings import Cancelled, Ending, Failed, Released, Settled, Snoozed, Succeeded
+from penstock.worker.endings import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.lane import Lane
 from penstock.worker.loop import Loop
+from penstock.worker.parking import parking_log
 from penstock.worker.run import Run
 
 log = logging.getLogger("penstock.worker")
@@ -104,6 +105,7 @@ class Completer(Loop):
         succeeded: list[tuple[Run, Succeeded]] = []
         failed: list[tuple[Run, Failed]] = []
         snoozed: list[tuple[Run, Snoozed]] = []
+        parked: list[tuple[Run, Parked]] = []
         cancelled: dict[str, list[Run]] = defaultdict(list)
         released: list[Run] = []
         for run, ending in runs:
@@ -114,6 +116,8 @@ class Completer(Loop):
                     failed.append((run, ending))
                 case Snoozed():
                     snoozed.append((run, ending))
+                case Parked():
+                    parked.append((run, ending))
                 case Cancelled(reason=reason):
                     cancelled[reason].append(run)
                 case Released():
@@ -136,6 +140,12 @@ class Completer(Loop):
             )
             self._set_alarm(fates)
             _done(snoozed)
+        if parked:
+            fates = await self._engine.arun(calls.park(lease, _jobs(parked), [ending.reason for _, ending in parked]))
+            self._set_alarm(fates)
+            _done(parked)
+            for run, ending in parked:
+                parking_log.note(run.job.kind, ending.reason)
         for reason, those in cancelled.items():
             await self._engine.arun(calls.stop_cancelled(lease, [run.job for run in those], reason))
             for run in those:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, StaleArguments
 from penstock.outcome import Cancel, EndWith, Fail, Outcome, Snooze
 from penstock.payload import clean, encode_output
 from penstock.worker.run import Run, Stop
@@ -34,11 +34,17 @@ class Released(msgspec.Struct, frozen=True, gc=False):
     """Unfinished, to be run again at no cost of an attempt."""
 
 
+class Parked(msgspec.Struct, frozen=True, gc=False):
+    """Not known to this worker, its kind or its arguments: left to one that knows it, at no cost of an attempt."""
+
+    reason: str
+
+
 class Settled(msgspec.Struct, frozen=True, gc=False):
     """Nothing to report: the handler's own transaction completed the job, or it is no longer this worker's."""
 
 
-Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Settled
+Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Parked | Settled
 
 NOTHING = Succeeded()
 
@@ -77,6 +83,10 @@ def outcome_raised(error: BaseException) -> Outcome | None:
     while isinstance(ends, BaseExceptionGroup):
         ends = ends.exceptions[0]
     return ends.outcome if isinstance(ends, EndWith) and others is None else None
+
+
+def parked(error: StaleArguments) -> Parked:
+    return Parked(clean(f"the handler here takes other arguments: {error}"))
 
 
 def failure(error: BaseException, *, final: bool = False) -> Failed:

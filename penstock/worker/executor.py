@@ -9,11 +9,11 @@ from uuid import UUID
 import msgspec
 
 from penstock.engine.contact import answering_within
-from penstock.errors import StaleArguments, UnknownKind
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
+from penstock.payload import clean
 from penstock.worker.calling import BatchCall, Calls
-from penstock.worker.endings import Ending, Failed, Released, Settled, ending_of_raised, ending_of_stopped, failure
+from penstock.worker.endings import Ending, Failed, Parked, Released, Settled, ending_of_raised, ending_of_stopped
 from penstock.worker.lane import Lane
 from penstock.worker.run import Run, Stop
 
@@ -79,22 +79,22 @@ class Executor:
         job = run.job
         current_job.set(job)
         limit = None
+        ending: Ending
         try:
             if run.stop is not None:
                 raise asyncio.CancelledError
             call = self._calls.singles.get(job.kind)
             if call is None:
-                raise UnknownKind(job.kind, self._calls.singles)
-            seconds = call.timeout if job.options is None else _timeout(job.options) or call.timeout
-            if seconds is None:
-                ending = await call(run)
+                ending = Parked(clean(f"this worker has no handler of kind {job.kind!r}"))
             else:
-                async with asyncio.timeout(seconds) as limit:
+                seconds = call.timeout if job.options is None else _timeout(job.options) or call.timeout
+                if seconds is None:
                     ending = await call(run)
+                else:
+                    async with asyncio.timeout(seconds) as limit:
+                        ending = await call(run)
         except asyncio.CancelledError as error:
             ending = ending_of_stopped(run, error)
-        except StaleArguments as error:
-            ending = failure(error, final=True)
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:

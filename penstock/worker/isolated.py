@@ -27,7 +27,7 @@ from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
 from penstock.outcome import Cancel, EndWith
 from penstock.remote import Engine, RemoteEngine
-from penstock.worker.endings import Ending, Settled, Succeeded, ending_of, ending_of_raised, failure
+from penstock.worker.endings import Ending, Settled, Succeeded, ending_of, ending_of_raised, parked
 
 _PR_SET_PDEATHSIG = 1
 
@@ -81,13 +81,14 @@ def _run(order: Order, note: Callable[[dict[str, Any]], None]) -> Ending:
     try:
         function = _find(order.module, order.qualname)
         arguments = Arguments(function)
-        args, kwargs = arguments.bind(order.job.args)
+        try:
+            args, kwargs = arguments.bind(order.job.args)
+        except StaleArguments as error:
+            return parked(error)
         engine = _engine(order.place)
         if inspect.iscoroutinefunction(function):
             return asyncio.run(_run_async(order, function, engine, arguments.takes_context, args, kwargs, note))
         return _run_sync(order, function, engine, arguments.takes_context, args, kwargs, note)
-    except StaleArguments as error:
-        return failure(error, final=True)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -48,6 +48,7 @@ class Leases(Loop):
         busy: Callable[[], bool],
         cancel: Callable[[UUID], None],
         lost: Callable[[Lease], None],
+        kinds: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
         self.lease = Lease(0)
@@ -55,6 +56,7 @@ class Leases(Loop):
         self._engine = engine
         self._listener = listener
         self._queues = queues
+        self._kinds = kinds
         self._worker = name
         self._seconds = seconds
         self._length = seconds or 30.0
@@ -68,11 +70,11 @@ class Leases(Loop):
         await self._extend()
 
     async def _take(self) -> None:
-        self.lease = await self._engine.arun(
-            calls.open_lease(
-                self._worker, seconds=self._seconds, queues=self._queues, host=socket.gethostname(), pid=os.getpid()
-            )
-        )
+        call = calls.open_lease(
+            self._worker, seconds=self._seconds, queues=self._queues, host=socket.gethostname(), pid=os.getpid(),
+            kinds=self._kinds,
+        )  # fmt: skip
+        self.lease = await self._engine.arun(call)
 
     def check_at_once(self) -> None:
         """Somebody was told that the lease is gone."""

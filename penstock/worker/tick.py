@@ -61,7 +61,8 @@ class Tick:
         await self._engine.arun(calls.maintain())
         await fire_due(self._engine, self._registry.schedules, database=True)
         name = f"tick {socket.gethostname()}:{os.getpid()}"
-        lease = await self._engine.arun(calls.open_lease(name, seconds=budget + _MARGIN))
+        kinds = sorted(self._registry.handlers)
+        lease = await self._engine.arun(calls.open_lease(name, seconds=budget + _MARGIN, kinds=kinds))
         self._completer.start()
         self._reporter.start()
         try:
@@ -118,7 +119,7 @@ class Tick:
         job = await self._engine.arun(calls.get_job(run.job.id))
         if job is None:  # a queue that keeps only failures
             return TickResult(run.job.id, run.job.kind, JobState.SUCCEEDED, run.job.attempt, seconds)
-        error = None if job.state is JobState.SUCCEEDED else job.last_error
+        error = None if job.state is JobState.SUCCEEDED else job.parked_reason or job.last_error
         return TickResult(job.id, job.kind, job.state, run.job.attempt, seconds, error)
 
 

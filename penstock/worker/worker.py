@@ -52,6 +52,7 @@ class _Keeping(TypedDict):
     """What a lease is kept for."""
 
     queues: Sequence[str]
+    kinds: Sequence[str]
     name: str
     seconds: float | None
     busy: Callable[[], bool]
@@ -92,7 +93,7 @@ class Worker:
         self._listener: Listener | RemoteListener
         self._leases: Leases
         keeping: _Keeping = {
-            "queues": list(queues), "name": self.name, "seconds": lease,
+            "queues": list(queues), "kinds": sorted(registry.handlers), "name": self.name, "seconds": lease,
             "busy": self._busy, "cancel": self._cancel, "lost": self._lose,
         }  # fmt: skip
         if isinstance(engine, RemoteEngine):

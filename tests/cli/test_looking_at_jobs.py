@@ -3,6 +3,7 @@ from uuid import uuid4
 import pytest
 
 from penstock import Handler, Penstock
+from penstock.engine import calls
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
 
@@ -19,6 +20,17 @@ def test_list_shows_a_line_for_each_job_newest_first(
     assert lines[0].split()[1:6] == ["send", "default", "scheduled", "0/5", "0"]
     assert lines[1].split()[1:6] == ["send", "pdf", "failed", "1/5", "0"]
     assert lines[1].rstrip().endswith("no route to host")
+
+
+def test_list_and_show_tell_what_waits_for_a_worker_that_knows_it(penstock: Command, send: Send, app: Penstock) -> None:
+    job = send.enqueue("x")
+    lease = app.engine.run(calls.open_lease("of another version"))
+    claimed = app.engine.run(calls.claim(lease, "default", 1))
+    app.engine.run(calls.park(lease, claimed, ["no handler here"]))
+    assert penstock.lines("jobs", "list")[1].rstrip().endswith("waiting for a worker that knows it: no handler here")
+    assert any(
+        line.split() == ["parked_reason", "no", "handler", "here"] for line in penstock.lines("jobs", "show", job.id)
+    )
 
 
 def test_list_says_when_there_is_nothing(penstock: Command) -> None:

@@ -292,3 +292,28 @@ async def test_what_does_not_finish_in_the_time_of_grace_goes_back_at_no_cost(ap
 
 def _leases() -> Call[Any]:
     return Call("select id from penstock.leases where worker not like 'server %%'", [], all_rows)
+
+
+async def test_jobs_that_a_worker_does_not_know_are_parked_until_one_comes_that_does(app: Penstock, api: Api) -> None:
+    @app.job
+    async def resize(width: int) -> int:
+        return width
+
+    async def is_parked(id: UUID) -> bool:
+        found = await api.app.jobs.aget(id)
+        return found is not None and found.parked_reason is not None
+
+    unknown = await enqueue(api, "rotate", angle=90)
+    misfit = await enqueue(api, "resize", width=1, height=2)
+    async with working(app, api):
+        for job in (unknown, misfit):
+            await until(lambda job=job: is_parked(job.id))  # type: ignore[misc]
+            record = await job.arefresh()
+            assert (record.state, record.attempt) == (JobState.SCHEDULED, 0)
+
+    @app.job
+    async def rotate(angle: int) -> int:
+        return angle
+
+    async with working(app, api):
+        assert await unknown.aresult(20) == 90

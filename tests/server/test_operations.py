@@ -6,6 +6,7 @@ from httpx import ASGITransport, AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock import Penstock
+from penstock.engine import calls
 from penstock.testing import adrain
 from tests.conftest import Connect
 from tests.server.api import KEY, SECRET, Api
@@ -57,6 +58,19 @@ async def test_a_tick_takes_no_more_than_it_is_allowed(api: Api) -> None:
     assert (await api.service.post("/api/jobs/tick", {"queues": ["slow"]})).json()["processedCount"] == 0
     for body, field in (({"limit": 0}, "limit"), ({"budget": -1}, "budget"), ({"speed": 1}, "speed")):
         assert (await api.service.post("/api/jobs/tick", body)).json()["errors"][0]["field"] == field
+
+
+async def test_jobs_that_no_worker_knows_are_shown_to_the_service_and_counted(app: Penstock, api: Api) -> None:
+    id = await api.user().start("work", n=1)
+    lease = await app.engine.open_lease("of another version")
+    [job] = await app.engine.arun(calls.claim(lease, "default", 1))
+    await app.engine.arun(calls.park(lease, [job], ["this worker has no handler of kind 'work'"]))
+    for path in (f"/api/jobs/{id}", "/api/jobs"):
+        body = (await api.service.get(path)).json()
+        assert (body.get("jobs") or [body])[0]["parkedReason"] == "this worker has no handler of kind 'work'"
+        seen = (await api.user().get(path)).json()
+        assert "parkedReason" not in (seen.get("jobs") or [seen])[0]
+    assert 'penstock_parked_jobs{kind="work",queue="default"} 1.0' in (await api.service.get("/metrics")).text
 
 
 @pytest.mark.parametrize("path", ["POST /api/jobs/tick", "GET /api/queues/default/scale", "GET /metrics"])

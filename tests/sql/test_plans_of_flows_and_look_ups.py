@@ -146,3 +146,12 @@ def test_a_page_of_jobs_is_read_in_order_by_its_index(
     check(plans, {"order by id desc limit": indexes}, planned_anew=True)
     for plan in plans:
         assert plan.sorted_rows <= A_PAGEFUL, f"sorts {plan.sorted_rows} rows for a page of {A_PAGEFUL} in\n{plan}"
+
+
+def test_parked_jobs_are_found_by_an_index_of_their_own(explained: Explained) -> None:
+    lease, claimed = claim_new(explained, 3)
+    explained.run(calls.park(lease, claimed, ["why"] * 3))
+    with explained.recording() as plans:
+        for _ in range(TIMES):
+            explained.run(calls.open_lease("worker", kinds=[claimed[0].kind]))
+    check(plans, {"set state = 'ready', run_at = v_now": {"jobs_parked", "jobs_pkey"}})

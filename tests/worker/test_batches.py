@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Backoff, Context, Fail, InvalidInput, JobCancelled, JobFailed, JobState, NewJob, Penstock, Snooze
+from penstock import Backoff, Context, Fail, InvalidInput, JobCancelled, JobFailed, JobState, Penstock, Snooze
 from tests.worker.running import working
 from tests.worker.until import until
 
@@ -132,23 +132,6 @@ async def test_a_list_of_another_length_fails_the_batch_and_says_why(app: Pensto
         for handle in handles:
             with pytest.raises(JobFailed, match="a result for each of its 2 jobs"):
                 await handle.aresult(SOON)
-
-
-async def test_arguments_that_fit_no_more_fail_their_own_job_only(app: Penstock) -> None:
-    @app.job(batch=10)
-    async def work(numbers: list[int]) -> list[int]:
-        return numbers
-
-    bad = NewJob(kind="work", args=b'{"numbers": "three"}')
-    worse = NewJob(kind="work", args=b"{}")
-    good = [work.prepare(n) for n in range(2)]  # type: ignore[arg-type]
-    handles = await app.aenqueue_many([good[0], bad, worse, good[1]])
-    async with working(app, {"default": 1}):
-        assert [await handles[n].aresult(SOON) for n in (0, 3)] == [0, 1]
-        with pytest.raises(JobFailed, match="numbers: Expected `int`"):
-            await handles[1].aresult(SOON)
-        with pytest.raises(JobFailed, match="numbers: is missing"):
-            await handles[2].aresult(SOON)
 
 
 async def test_a_parameter_by_position_only_is_a_parameter(app: Penstock) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from penstock import Context, Job, JobFailed, JobState, NewJob, Penstock, SyncContext
+from penstock import Context, Job, JobFailed, JobState, Penstock, SyncContext
 from tests.worker.in_process import Point
 from tests.worker.running import working
 from tests.worker.until import until
@@ -119,34 +119,6 @@ async def test_an_argument_may_have_any_name(app: Penstock, name: str) -> None:
     async with working(app):
         [handle] = await handler.aenqueue_many([{name: 7}])
         assert await handle.aresult(SOON) == 7
-
-
-async def test_arguments_that_fit_no_more_fail_for_good_and_name_the_one(app: Penstock) -> None:
-    @app.job
-    async def take(width: int, height: int) -> None:
-        raise AssertionError("must not be called")
-
-    async with working(app):
-        wrong = await app.engine.aenqueue([NewJob(kind="take", args=b'{"width": 1, "height": "tall"}')], None)
-        missing = await app.engine.aenqueue([NewJob(kind="take", args=b'{"width": 1}')], None)
-        unknown = await app.engine.aenqueue([NewJob(kind="take", args=b'{"width": 1, "height": 2, "hight": 2}')], None)
-        errors = [(await failed(app, job.id)).errors for [job] in (wrong, missing, unknown)]
-    assert [error["type"] for [error] in errors] == ["StaleArguments"] * 3
-    assert "height: Expected `int`, got `str`" in errors[0][0]["error"]
-    assert "height: is missing" in errors[1][0]["error"]
-    assert "did you mean 'height'?" in errors[2][0]["error"]
-
-
-async def test_a_kind_without_a_handler_is_tried_again_later(app: Penstock) -> None:
-    @app.job
-    async def export_pdf() -> None: ...
-
-    async with working(app):
-        [enqueued] = await app.engine.aenqueue([NewJob(kind="export_pfd")], None)
-        job = await attempted(app, enqueued.id)
-    assert job.state is JobState.SCHEDULED
-    assert job.last_error == "no handler 'export_pfd' is registered (did you mean 'export_pdf'?)"
-    assert job.errors[0]["type"] == "UnknownKind"
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_the_command_prints_what_became_of_each_job(commands: Commands) -> None:
     results = json.loads((commands.folder / "out").read_text())["results"]
     assert {each["id"]: (each["kind"], each["state"], each["attempt"]) for each in results} == {
         str(job.id): ("quick", "succeeded", 1),
-        str(unknown.id): ("nobody", "failed", 1),
+        str(unknown.id): ("nobody", "scheduled", 1),
     }
     assert job.result(1) == process.pid
 

@@ -34,7 +34,18 @@ from penstock.engine.calls.enqueueing import (
     take_turns,
     wake,
 )
-from penstock.engine.calls.queues import Backlog, QueueScale, backlog, queue_stats, scale_of, set_queue, totals, usage
+from penstock.engine.calls.queues import (
+    Backlog,
+    Parked,
+    QueueScale,
+    backlog,
+    parked_jobs,
+    queue_stats,
+    scale_of,
+    set_queue,
+    totals,
+    usage,
+)
 from penstock.engine.calls.records import cancel, get_job, list_jobs, purge_where, retry, retry_where, watch
 from penstock.engine.calls.schedules import (
     fire_schedule,
@@ -70,6 +81,7 @@ from penstock.engine.calls.working import (
     lose_sight,
     open_lease,
     outputs,
+    park,
     recall_steps,
     release,
     release_unknown,
@@ -85,6 +97,7 @@ __all__ = [
     "Backlog",
     "Channels",
     "Extended",
+    "Parked",
     "QueueScale",
     "SeenJob",
     "abandon_upload",
@@ -130,6 +143,8 @@ __all__ = [
     "next_run_at",
     "open_lease",
     "outputs",
+    "park",
+    "parked_jobs",
     "pause_schedule",
     "plan_schedule",
     "promote",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from penstock.engine.call import Call, Row, all_rows, nothing
@@ -36,6 +37,26 @@ def backlog(queues: Sequence[str], most: int = 10_000) -> Call[list[Backlog]]:
         repeatable=True,
         name="backlog",
         given=(queues, most),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Jobs of a queue and kind that wait for a worker which knows them, and why the first of them does."""
+
+    queue: str
+    kind: str
+    jobs: int
+    since: datetime
+    reason: str
+
+
+def parked_jobs() -> Call[list[Parked]]:
+    return Call(
+        "select queue, kind, jobs, since, reason from penstock.parked_jobs()",
+        [],
+        lambda rows: [Parked(*row) for row in rows],
+        repeatable=True,
     )
 
 

@@ -10,7 +10,8 @@ from penstock.job import Job, JobState
 
 _JOB_COLUMNS = """id, queue, kind, state::text, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
   parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested, args::text, progress::text, errors::text,
-  options::text, output::text, created_at, run_at, started_at, finished_at"""
+  options::text, output::text, created_at, run_at, started_at, finished_at,
+  parked_since, parked_reason"""
 
 _STATE, _ARGS, _PROGRESS, _ERRORS, _OPTIONS, _OUTPUT = 3, 18, 19, 20, 21, 22
 

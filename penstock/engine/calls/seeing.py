@@ -46,6 +46,8 @@ class SeenJob(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     artifacts: list[Artifact] | None = None
     """Those of the job and of everything below it; None when they were not asked for."""
+    parked_reason: str | None = None
+    """For the service only: why it waits for another worker."""
 
 
 _decode = msgspec.json.Decoder(SeenJob).decode
@@ -63,9 +65,9 @@ def _one_by_one(columns: str, source: str) -> str:
     return f"select row_to_json(seen)::text from (select {columns} from {source}) as seen"
 
 
-_ONE = _one_by_one(f"{_COLUMNS}, {_SHOWN}, {_ARTIFACTS}", "penstock.get_job(%s)")
+_ONE = _one_by_one(f"{_COLUMNS}, {_SHOWN}, {_ARTIFACTS}, parked_reason", "penstock.get_job(%s)")
 _MY_ONE = _one_by_one(f"{_COLUMNS}, error, {_ARTIFACTS}", "penstock.get_my_job(%s)")
-_SEVERAL = _one_by_one(f"{_COLUMNS}, {_SHOWN}", "penstock.list_jobs(%s::text::jsonb, %s, %s)")
+_SEVERAL = _one_by_one(f"{_COLUMNS}, {_SHOWN}, parked_reason", "penstock.list_jobs(%s::text::jsonb, %s, %s)")
 _MY_SEVERAL = _one_by_one(f"{_COLUMNS}, error", "penstock.list_my_jobs(%s::text::jsonb, %s, %s)")
 
 

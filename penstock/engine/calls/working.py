@@ -21,14 +21,16 @@ def open_lease(
     queues: Sequence[str] = (),
     host: str | None = None,
     pid: int | None = None,
+    kinds: Sequence[str] | None = None,
 ) -> Call[Lease]:
+    """`kinds` is what the worker has handlers of: jobs that were parked for want of such a one are ready at once."""
     return Call(
-        "select penstock.open_lease(%s, make_interval(secs => %s), %s::text[], %s, %s)",
-        [worker, seconds, list(queues), host, pid],
+        "select penstock.open_lease(%s, make_interval(secs => %s), %s::text[], %s, %s, %s::text[])",
+        [worker, seconds, list(queues), host, pid, None if kinds is None else list(kinds)],
         lambda rows: Lease(rows[0][0]),
         repeatable=True,
         name="open_lease",
-        given=(worker, seconds, queues, host, pid),
+        given=(worker, seconds, queues, host, pid, kinds),
     )
 
 
@@ -149,6 +151,20 @@ def snooze(
         _read_fates,
         name="snooze",
         given=(lease, jobs, seconds),
+    )
+
+
+def park(
+    lease: Lease, jobs: Sequence[InHand], reasons: Sequence[str]
+) -> Call[dict[UUID, tuple[JobState, datetime | None]]]:
+    """Puts jobs aside that the worker has no handler for, or none that takes their arguments, at no cost of an attempt;
+    what became of each accepted one."""
+    return Call(
+        "select id, state::text, run_at from penstock.park(%s, %s::uuid[], %s::int[], %s::text[])",
+        [lease, array_of_ids(jobs), array_of_claims(jobs), list(reasons)],
+        _read_fates,
+        name="park",
+        given=(lease, jobs, reasons),
     )
 
 

@@ -14,7 +14,7 @@ from penstock.server.artifact_links import artifact_links
 from penstock.server.documented import problems
 from penstock.server.problems import Problem, not_found
 from penstock.server.services import Caller, Shared
-from penstock.server.shapes import encode, job_shape, version_of
+from penstock.server.shapes import encode, job_shape, service_shape, version_of
 from penstock.server.visible import run_for, visible_job
 
 router = APIRouter(tags=["jobs"])
@@ -115,7 +115,8 @@ async def list_jobs(
         user=calls.see_my_jobs(filter, cursor, limit + 1),
     )
     page = jobs[:limit]
-    shapes = [job_shape(job) for job in page]
+    shape = service_shape if caller.is_service else job_shape
+    shapes = [shape(job) for job in page]
     more = page[-1].id if len(jobs) > limit else None
     return Response(encode({"jobs": shapes, "nextCursor": more}), media_type=_JSON)
 
@@ -129,10 +130,11 @@ async def list_jobs(
 async def get_job(id: UUID, request: Request, caller: Caller, shared: Shared) -> Response:
     job = await visible_job(shared, caller, id)
     artifacts = await artifact_links(shared, job.artifacts or ())
-    shape = encode(job_shape(job, artifacts))
+    shaped = service_shape if caller.is_service else job_shape
+    shape = encode(shaped(job, artifacts))
     # links are signed for some time: a client that is told "not changed" must not be left with dead ones
     period = int(time.time() // (shared.settings.link_seconds / 2)) if artifacts else 0
-    stable = encode(job_shape(job, [{**link, "url": None} for link in artifacts])) if artifacts else shape
+    stable = encode(shaped(job, [{**link, "url": None} for link in artifacts])) if artifacts else shape
     etag = f'W/"{version_of(stable)}-{period}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     if etag in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:

@@ -139,5 +139,6 @@ async def readyz(shared: Shared) -> Response:
 async def get_metrics(_: Service, shared: Shared) -> Response:
     """With the service key as bearer token."""
     queues = await shared.app.engine.arun(calls.queue_stats())
+    parked = await shared.app.engine.arun(calls.parked_jobs())
     totals = await shared.app.engine.arun(calls.totals())
-    return Response(exposition(queues, totals, shared.traffic, shared.hub.watchers), media_type=CONTENT_TYPE)
+    return Response(exposition(queues, parked, totals, shared.traffic, shared.hub.watchers), media_type=CONTENT_TYPE)

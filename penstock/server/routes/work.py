@@ -63,7 +63,9 @@ def _gone(lease: int) -> Problem:
 async def open_lease(body: work_models.OpenLease, shared: Shared) -> Response:
     await _be_tended(shared)
     engine = shared.app.engine
-    call = calls.open_lease(body.worker, seconds=body.seconds, queues=body.queues, host=body.host, pid=body.pid)
+    call = calls.open_lease(
+        body.worker, seconds=body.seconds, queues=body.queues, host=body.host, pid=body.pid, kinds=body.kinds
+    )
     lease = await engine.arun(call)
     extended = await engine.arun(calls.heartbeat(lease))
     return _answer(messages.Opened(lease, extended.seconds or 30.0))
@@ -233,6 +235,19 @@ async def fail_jobs(body: work_models.FailBatch, shared: Shared) -> Response:
 @router.post("/snooze", summary="Look again later", response_model=work_models.JobFates, responses=_KEY)
 async def snooze_jobs(body: work_models.SnoozeBatch, shared: Shared) -> Response:
     return await _become(body, shared, calls.snooze(Lease(body.lease), body.jobs, [job.seconds for job in body.jobs]))
+
+
+@router.post(
+    "/park",
+    summary="Put jobs aside that this worker does not know",
+    description="It has no handler of their kind, or none that takes their arguments. Costs no attempt: a worker that "
+    "names the kind when it comes to work gets them at once, and others when some time has passed.",
+    response_model=work_models.JobFates,
+    responses=_KEY,
+)
+async def park_jobs(body: work_models.ParkBatch, shared: Shared) -> Response:
+    reasons = [clean(job.reason) for job in body.jobs]
+    return await _become(body, shared, calls.park(Lease(body.lease), body.jobs, reasons))
 
 
 @router.post(

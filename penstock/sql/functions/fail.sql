@@ -51,7 +51,8 @@ begin
         v_job.attempt + 1, v_job.max_attempts);
       update penstock.jobs as j
          set state = fail.state, run_at = fail.run_at, lease = null, counted = false,
-             errors = penstock.add_error(j.errors, v_error), progress = v_progress
+             parked_since = null, parked_reason = null, errors = penstock.add_error(j.errors, v_error),
+             progress = v_progress
        where j.id = v_job.id;
       if v_job.parent is not null then
         perform penstock.bubble(v_job.parent, v_job.phase,

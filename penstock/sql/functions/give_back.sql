@@ -44,6 +44,9 @@ begin
     update penstock.jobs
        set state = 'ready', lease = null, counted = false,
            attempt = attempt - (not p_costs_attempt)::int,
+           -- a run that costs an attempt was one of a worker that knew the job
+           parked_since = case when not p_costs_attempt then parked_since end,
+           parked_reason = case when not p_costs_attempt then parked_reason end,
            errors = penstock.add_error(errors, v_errors->(id::text))
      where id = any(p_ids) and not (id = any(v_cancelled)) and not (id = any(v_spent))
     returning id, queue, watched

@@ -1,7 +1,8 @@
 -- A worker arrives. Without a length its lease is as long as the longest that its queues ask for, else 30 seconds.
+-- p_kinds is what it has handlers of: jobs that waited for such a worker wait no longer.
 create or replace function penstock.open_lease(
   p_worker text, p_length interval default null, p_queues text[] default '{}',
-  p_host text default null, p_pid int default null
+  p_host text default null, p_pid int default null, p_kinds text[] default null
 )
 returns bigint
 language plpgsql
@@ -15,9 +16,12 @@ begin
   if p_length <= interval '0' then
     raise exception 'lease length must be positive, not %', p_length using errcode = 'PS001';
   end if;
-  insert into penstock.leases (worker, host, pid, queues, length, started_at, expires_at)
-  values (p_worker, p_host, p_pid, p_queues, p_length, v_now, v_now + p_length)
+  insert into penstock.leases (worker, host, pid, queues, kinds, length, started_at, expires_at)
+  values (p_worker, p_host, p_pid, p_queues, p_kinds, p_length, v_now, v_now + p_length)
   returning id into v_lease;
+  if p_kinds is not null then
+    perform penstock.unpark(p_kinds, p_queues);
+  end if;
   return v_lease;
 end
 $$;

@@ -18,6 +18,7 @@ as $$
            || jsonb_build_object(
                 'rate_period', case when q.rate is not null or q.rate_per_key is not null then extract(epoch from q.rate_period) end,
                 'lease_length', extract(epoch from q.lease_length),
+                'parked_timeout', extract(epoch from q.parked_timeout),
                 'keep', nullif(q.keep, 'all'))), '{}'),
          coalesce(sum(c.jobs) filter (where c.state = 'blocked'), 0)::bigint,
          coalesce(sum(c.jobs) filter (where c.state = 'scheduled'), 0)::bigint,
@@ -27,6 +28,6 @@ as $$
     from names as n
     left join penstock.queues as q on q.name = n.name
     left join counted as c on c.queue = n.name
-   group by n.name, q.*, q.name, q.paused, q.rate_period, q.lease_length
+   group by n.name, q.*, q.name, q.paused, q.rate_period, q.lease_length, q.parked_timeout
    order by n.name
 $$;

@@ -1,5 +1,5 @@
 -- Changes the settings of a queue; fields left out stay, null takes a setting away. Times are in seconds.
---   paused, max_running, max_running_per_key, rate, rate_per_key, rate_period, fair_by, backoff, lease_length, keep
+--   paused, max_running, max_running_per_key, rate, rate_per_key, rate_period, fair_by, backoff, lease_length, keep, parked_timeout
 create or replace function penstock.set_queue(p_name text, p_settings jsonb default '{}')
 returns penstock.queues
 language plpgsql
@@ -15,12 +15,12 @@ begin
   end if;
   select key into v_unknown
     from jsonb_object_keys(p_settings) as key
-   where key <> all('{paused,max_running,max_running_per_key,rate,rate_per_key,rate_period,fair_by,backoff,lease_length,keep}'::text[])
+   where key <> all('{paused,max_running,max_running_per_key,rate,rate_per_key,rate_period,fair_by,backoff,lease_length,keep,parked_timeout}'::text[])
    limit 1;
   if found then
     raise exception '%: no such setting of a queue', v_unknown using errcode = 'PS001';
   end if;
-  foreach v_seconds in array '{rate_period,lease_length}'::text[] loop
+  foreach v_seconds in array '{rate_period,lease_length,parked_timeout}'::text[] loop
     if jsonb_typeof(p_settings->v_seconds) = 'number' then
       p_settings := jsonb_set(p_settings, array[v_seconds], to_jsonb((p_settings->>v_seconds) || ' seconds'));
     end if;
@@ -35,7 +35,8 @@ begin
        set paused = coalesce(v_queue.paused, false), max_running = v_queue.max_running,
            max_running_per_key = v_queue.max_running_per_key, rate = v_queue.rate, rate_per_key = v_queue.rate_per_key,
            rate_period = coalesce(v_queue.rate_period, interval '1 second'), fair_by = v_queue.fair_by,
-           backoff = v_queue.backoff, lease_length = v_queue.lease_length, keep = coalesce(v_queue.keep, 'all')
+           backoff = v_queue.backoff, lease_length = v_queue.lease_length, keep = coalesce(v_queue.keep, 'all'),
+           parked_timeout = v_queue.parked_timeout
      where name = p_name
     returning * into v_queue;
   exception when check_violation then

@@ -36,7 +36,7 @@ begin
       run_at := v_now + make_interval(secs => v_job.seconds);
       update penstock.jobs as j
          set state = snooze.state, run_at = snooze.run_at, lease = null, counted = false,
-             attempt = j.attempt - 1, snoozes = j.snoozes + 1
+             attempt = j.attempt - 1, snoozes = j.snoozes + 1, parked_since = null, parked_reason = null
        where j.id = v_job.id;
       if v_job.watched then
         perform penstock.tell_watchers(array[v_job.id]);

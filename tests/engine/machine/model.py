@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 
 BLOCKED, SCHEDULED, READY, RUNNING = JobState.BLOCKED, JobState.SCHEDULED, JobState.READY, JobState.RUNNING
 SUCCEEDED, FAILED, CANCELLED = JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED
+
+SOON = timedelta(seconds=1)
 
 
 @dataclass
@@ -23,6 +25,8 @@ class Row:
     snoozes: int = 0
     lease: Lease | None = None
     cancel_requested: bool = False
+    parked: bool = False
+    started_at: datetime | None = None
     percent: float = 0.0
     booked: bool = False
     """Its flow has taken note of its end."""
@@ -137,6 +141,7 @@ class Model:
         for row in revived:
             row.state, row.run_at, row.attempt, row.snoozes = BLOCKED, self.now, 0, 0
             row.cancel_requested, row.booked, row.queue = False, False, queue or row.queue
+            row.parked = False
             if not row.is_flow:
                 row.percent = 0.0
         for flow in self.by_state(BLOCKED):
@@ -164,7 +169,7 @@ class Model:
         for job in claimed:
             row = self.rows[job.id]
             assert row.state is READY, f"{row} was claimed"
-            row.state, row.lease = RUNNING, lease
+            row.state, row.lease, row.started_at = RUNNING, lease, self.now
             row.attempt += 1
             row.claims += 1
             assert (job.attempt, job.claims) == (row.attempt, row.claims)
@@ -181,6 +186,7 @@ class Model:
             self._settle(self._end([row], FAILED))
         else:
             self._put_back(row, run_at or self.now)
+            row.parked = False
         return row.state
 
     def snooze(self, row: Row, run_at: datetime | None) -> JobState:
@@ -193,7 +199,23 @@ class Model:
             row.snoozes += 1
             row.attempt -= 1
             self._put_back(row, run_at or self.now)
+            row.parked = False
         return row.state
+
+    def park(self, row: Row, run_at: datetime | None) -> JobState:
+        row.attempt -= 1
+        if row.cancel_requested:
+            self._settle(self._end([row], CANCELLED))
+        else:
+            self._put_back(row, run_at or self.now)
+            row.parked = True
+        return row.state
+
+    def come_to_work(self, lease: Lease, expires_at: datetime, kinds: Sequence[str]) -> None:
+        self.leases[lease] = expires_at
+        for row in self.by_state(SCHEDULED):
+            if row.parked and row.job.kind in kinds and row.started_at and self.now - row.started_at >= SOON:
+                row.state, row.run_at = READY, self.now
 
     def stop_cancelled(self, row: Row) -> None:
         self.runs += 1
@@ -205,6 +227,7 @@ class Model:
         for row in rows:
             if row not in cancelled and row not in spent:
                 row.attempt -= not costs_attempt
+                row.parked &= not costs_attempt
                 self._put_back(row, row.run_at)
         self._settle(self._end(cancelled, CANCELLED) + self._end(spent, FAILED))
 

@@ -30,6 +30,7 @@ REPORTS: dict[str, Any] = {
     "complete": lambda lease, job: calls.complete(lease, [job], [b"1"]),
     "fail": lambda lease, job: calls.fail(lease, [job], [{"error": "late"}]),
     "snooze": lambda lease, job: calls.snooze(lease, [job], [1]),
+    "park": lambda lease, job: calls.park(lease, [job], ["late"]),
     "release": lambda lease, job: calls.release(lease, [job]),
     "stop": lambda lease, job: calls.stop_cancelled(lease, [job]),
     "progress": lambda lease, job: calls.report_progress(lease, [job], [{"percent": 50}]),
@@ -107,6 +108,13 @@ class WorkerRules(World):
         holder, job, row = self._one_held(worker, index)
         state, run_at = self._fate(holder.hand.run(calls.snooze(holder.lease, [job], [seconds])), job)
         assert self.model.snooze(row, run_at) is state
+
+    @precondition(anybody_holds_a_job)
+    @rule(worker=workers, index=indexes)
+    def park(self, worker: int, index: int) -> None:
+        holder, job, row = self._one_held(worker, index)
+        state, run_at = self._fate(holder.hand.run(calls.park(holder.lease, [job], ["not known here"])), job)
+        assert self.model.park(row, run_at) is state
 
     def _fate(self, fates: Fates, job: ClaimedJob) -> tuple[JobState, Any]:
         assert fates.keys() == {job.id}

@@ -16,6 +16,7 @@ from tests.engine.hand import Hand
 from tests.engine.invariants import check_invariants
 from tests.engine.machine.lanes import Lane, lanes
 from tests.engine.machine.model import Model, Row
+from tests.engine.machine.shapes import KINDS
 
 T = TypeVar("T")
 
@@ -73,8 +74,8 @@ class World(RuleBasedStateMachine):
         self._set_clocks()
 
     def open_lease(self, hand: Hand) -> Lease:
-        lease = hand.run(calls.open_lease("worker", seconds=LEASE_SECONDS))
-        self.model.leases[lease] = self.model.now + timedelta(seconds=LEASE_SECONDS)
+        lease = hand.run(calls.open_lease("worker", seconds=LEASE_SECONDS, kinds=KINDS[:2]))
+        self.model.come_to_work(lease, self.model.now + timedelta(seconds=LEASE_SECONDS), KINDS[:2])
         return lease
 
     def accept(self, *jobs: ClaimedJob) -> None:
@@ -100,7 +101,7 @@ class World(RuleBasedStateMachine):
         percents: dict[UUID, float] = {}
         for id, percent, *rest in self.watcher.rows(
             """select id, coalesce((progress->>'percent')::float, 0), state::text, queue, attempt, claims, snoozes,
-                      case when finished_at is null then lease end, cancel_requested
+                      case when finished_at is null then lease end, cancel_requested, parked_since is not null
                  from penstock.all_jobs"""
         ):
             assert id not in found, f"{id} is live and in history"
@@ -144,6 +145,7 @@ def _told(row: Row) -> tuple[object, ...]:
         row.snoozes,
         row.lease,
         row.cancel_requested and row.live,
+        row.parked and row.live and row.state is not JobState.RUNNING,
     )
 
 
