@@ -1,21 +1,21 @@
 """The HTTP API: jobs, live progress, artifacts, workers without a database.
 
 An application's own routes take `Caller` or `Service` (who asks) and `Shared` (what the server has) as parameters,
-raise `Problem`, and begin work on a caller's behalf with `start` and `start_batch`. `visible_job` and `follow` tell of
-jobs, `link_to` and `send_zip` hand out artifacts, `problems` documents what a route may answer with.
+raise `Problem`, and begin work on a caller's behalf with `start`, `start_each` and `start_batch`. `visible_job` and
+`follow` tell of jobs, `link_to` and `send_zip` hand out artifacts, `problems` documents what a route may answer with.
 """
 
 from penstock.engine.calls import SeenJob
 from penstock.server.artifact_links import link_to
 from penstock.server.asgi import Server
 from penstock.server.documented import problems
-from penstock.server.following import StreamCaller, follow
+from penstock.server.following import StreamCaller, follow, follow_all
 from penstock.server.identity import Identity
 from penstock.server.problems import Problem
 from penstock.server.services import Caller, Service, Services, Shared
 from penstock.server.settings import ServerSettings
-from penstock.server.starting import start, start_batch
-from penstock.server.visible import visible_job
+from penstock.server.starting import start, start_batch, start_each
+from penstock.server.visible import visible_job, visible_jobs
 from penstock.server.zipping import send_zip
 
 __all__ = [
@@ -30,10 +30,13 @@ __all__ = [
     "Shared",
     "StreamCaller",
     "follow",
+    "follow_all",
     "link_to",
     "problems",
     "send_zip",
     "start",
     "start_batch",
+    "start_each",
     "visible_job",
+    "visible_jobs",
 ]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -53,6 +53,43 @@ async def follow(services: Services, caller: Identity, id: UUID) -> AsyncIterato
                 return
     finally:
         services.hub.part(watcher, topic)
+
+
+async def follow_all(services: Services, caller: Identity, ids: Sequence[UUID]) -> AsyncIterator[list[SeenJob] | None]:
+    """Several jobs as `follow` has one: all of them, each time that one is another, until the last has ended."""
+    seen: dict[UUID, SeenJob] = {}
+    news: asyncio.Queue[SeenJob | Exception | None] = asyncio.Queue()
+    following = {asyncio.create_task(_pass_on(services, caller, id, news)) for id in ids}
+    try:
+        for _ in following:
+            while (told := await news.get()) is not _NO_MORE:
+                if isinstance(told, Exception):
+                    raise told
+                if told is None:
+                    yield None
+                    continue
+                seen[told.id] = told
+                if len(seen) == len(ids):
+                    yield [seen[id] for id in ids]
+    finally:
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+
+
+_NO_MORE = EOFError("it is followed no longer")
+
+
+async def _pass_on(
+    services: Services, caller: Identity, id: UUID, news: "asyncio.Queue[SeenJob | Exception | None]"
+) -> None:
+    try:
+        async for job in follow(services, caller, id):
+            await news.put(job)
+    except Exception as error:
+        await news.put(error)
+    else:
+        await news.put(_NO_MORE)
 
 
 class _Follower:

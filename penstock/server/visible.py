@@ -1,5 +1,6 @@
 """Reading on a caller's behalf: the service sees everything, a user what the database's policies let them see."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -17,6 +18,13 @@ async def run_for(services: Services, caller: Identity, *, service: Call[T], use
     """Runs the one call or the other, by who asks."""
     engine = services.app.engine
     return await (engine.arun(service) if caller.is_service else engine.arun_as(caller.role, caller.claims, user))
+
+
+async def visible_jobs(services: Services, caller: Identity, ids: Sequence[UUID]) -> list[SeenJob]:
+    """Those of these that the caller may see, newest first, without what they made."""
+    which: dict[str, object] = {"ids": [str(id) for id in ids]}
+    service, user = calls.see_jobs(which, None, len(ids)), calls.see_my_jobs(which, None, len(ids))
+    return await run_for(services, caller, service=service, user=user)
 
 
 async def visible_job(services: Services, caller: Identity, id: UUID) -> SeenJob:

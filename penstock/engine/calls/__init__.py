@@ -65,6 +65,7 @@ from penstock.engine.calls.starting import (
     set_quota,
     start,
     start_batch,
+    start_each,
     start_for,
 )
 from penstock.engine.calls.upkeep import maintain, next_run_at, promote, reclaim, tend
@@ -175,6 +176,7 @@ __all__ = [
     "stale_artifacts",
     "start",
     "start_batch",
+    "start_each",
     "start_for",
     "stop_cancelled",
     "stop_waiting",

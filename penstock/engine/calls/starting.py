@@ -18,6 +18,20 @@ def start(kind: str, args: bytes, *, org: str | None = None, idempotency_key: st
     )
 
 
+def start_each(kind: str, args: Sequence[bytes], *, org: str | None = None) -> Call[list[Enqueued]]:
+    """Jobs of the caller's own, all or none, by their arguments."""
+    return Call(
+        """
+        select started.id, started.created
+          from unnest(%s::text[]) with ordinality as given (args, place),
+               lateral penstock.start(%s, args::jsonb, %s) as started
+         order by place
+        """,
+        [[each.decode() for each in args], kind, org],
+        _read_enqueued,
+    )
+
+
 def start_batch(
     jobs: Sequence[Mapping[str, Any]], *, org: str | None = None, idempotency_key: str | None = None
 ) -> Call[list[Enqueued]]:

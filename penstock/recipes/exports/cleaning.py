@@ -1,6 +1,7 @@
 """Removing what has expired, and what was never recorded."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from penstock import Penstock, PenstockError
 log = logging.getLogger("penstock.recipes.exports")
 
 _PAGE = 500
+_REMEMBERED = timedelta(days=30)
+"""How long a batch says that its files have expired; then it is unknown."""
 
 
 async def clean_up(app: Penstock, connection: psycopg.AsyncConnection[Any]) -> int:
@@ -38,6 +41,7 @@ async def clean_up(app: Penstock, connection: psycopg.AsyncConnection[Any]) -> i
             if await _remove(app, artifact):
                 await connection.execute("delete from exports.export_history where id = %s", [id])
                 deleted += 1
+    await connection.execute("delete from exports.batches where created_at < now() - %s", [_REMEMBERED])
     for (artifact,) in await (await connection.execute("select id from exports.unrecorded")).fetchall():
         deleted += await _remove(app, artifact)
     return deleted

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from penstock import Artifact, Fail, SyncContext
+from penstock import Artifact, Fail, StorageFull, SyncContext
+from penstock.errors import StoreFault
 from penstock.recipes.exports.choices import (
     INCH_WIDE,
     TOLD_BY_DOCUMENT,
@@ -20,6 +21,8 @@ from penstock.recipes.exports.choices import (
     Template,
 )
 from penstock.recipes.exports.documents import Resume
+from penstock.recipes.exports.faults import PagesFault, StorageFault
+from penstock.recipes.exports.quotas import storage_words
 
 KEPT = 7 * 24 * 3600
 """Seconds that a file is kept."""
@@ -30,6 +33,7 @@ _LONGEST_NAME = 180
 def export_pdf(
     ctx: SyncContext,
     document_id: UUID,
+    document_version: int | None = None,  # noqa: ARG001, told so that an export of a later version is another job
     template: Template = "minimal",
     page_size: PageSize = "Letter",
     margins: Margins = INCH_WIDE,
@@ -37,7 +41,7 @@ def export_pdf(
     color_mode: ColorMode = "color",
     metadata: Metadata = TOLD_BY_DOCUMENT,
 ) -> dict[str, object] | Fail:
-    """Makes a PDF of a document of its owner's."""
+    """Makes a PDF of a document of its owner's, as it is when the job begins."""
     from penstock.recipes.exports import rendering
 
     choices = Choices(
@@ -60,11 +64,19 @@ def export_pdf(
         return Fail(f"the document cannot be printed: {_first_problem(error)}")
     ctx.progress(25, "Document read")
     made_at = created_at(ctx.id)
-    pages = rendering.set_pages(title, resume, choices, made_at)
-    ctx.progress(50, "Pages set")
-    rendered = rendering.finish(pages, choices)
+    try:
+        pages = rendering.set_pages(title, resume, choices, made_at)
+        ctx.progress(50, "Pages set")
+        rendered = rendering.finish(pages, choices)
+    except Exception as error:
+        raise PagesFault from error
     ctx.progress(75, "PDF made")
-    artifact = _store(ctx, document_id, file_name(title), rendered.pdf)
+    try:
+        artifact = _store(ctx, document_id, file_name(title), rendered.pdf)
+    except StorageFull as error:
+        return Fail(storage_words(error)[0])
+    except (StoreFault, OSError) as error:
+        raise StorageFault from error
     ctx.progress(90, "File stored")
     with ctx.transaction() as connection:
         row = connection.execute(
@@ -85,6 +97,7 @@ def export_pdf(
     return {
         "historyId": str(row[0]) if row else None,
         "artifactId": str(artifact.id),
+        "documentVersion": version,
         "fileSize": len(rendered.pdf),
         "pageCount": rendered.pages,
         "warnings": rendered.warnings,

@@ -78,13 +78,18 @@ class Person(Asking):
         found: list[dict[str, Any]] = answer.json()["data"]["exports"]
         return found
 
-    async def events(self, id: str, *, by_address: bool = False) -> list[tuple[str, dict[str, Any]]]:
-        """Everything that the stream of an export tells, to its end."""
-        path = f"/api/v1/export/job/{id}/stream"
+    async def events(self, id: str, of: str = "job", *, by_address: bool = False) -> list[tuple[str, dict[str, Any]]]:
+        """Everything that the stream of an export, or of a batch, tells, to its end."""
+        async with asyncio.timeout(WITHIN):
+            return [each async for each in self.live_events(id, of, by_address=by_address)]
+
+    async def live_events(
+        self, id: str, of: str = "job", *, by_address: bool = False
+    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        path = f"/api/v1/export/{of}/{id}/stream"
         token = self.headers["Authorization"].partition(" ")[2]
         given: dict[str, Any] = {"params": {"access_token": token}} if by_address else {"headers": self.headers}
-        found = []
-        async with asyncio.timeout(WITHIN), self.client.stream("GET", path, **given) as answer:
+        async with self.client.stream("GET", path, **given) as answer:
             assert answer.status_code == 200
             assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
             name = ""
@@ -93,8 +98,7 @@ class Person(Asking):
                 if field == "event":
                     name = value
                 elif field == "data":
-                    found.append((name, json.loads(value)))
-        return found
+                    yield name, json.loads(value)
 
 
 def stored_in(folder: Path) -> list[Path]:

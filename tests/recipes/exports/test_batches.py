@@ -107,6 +107,66 @@ async def test_the_same_document_twice_is_printed_once(exports: Exports) -> None
     assert len((await ada.batch(document, document))["jobs"]) == 1
 
 
+async def test_an_export_that_is_under_way_is_not_begun_again_by_a_batch(exports: Exports) -> None:
+    ada = exports.user()
+    one, two = await ada.document("One"), await ada.document("Two")
+    alone = await ada.export(one)
+    batch = await ada.batch(two, one)
+    assert [each["documentId"] for each in batch["jobs"]] == [two, one]
+    assert batch["jobs"][1]["jobId"] == alone
+    assert await ada.batch(two, one) == batch, "a second click"
+    answer = await exports.service.post("/export/batch", {"documentIds": [two, one]})
+    assert answer.status_code == 202
+    async with exports.worker():
+        events = await ada.events(batch["batchId"], "batch")
+    assert len(await ada.history()) in (2, 4), "the service's own, at most"
+    assert events[-1][0] == "completed"
+    answer = await ada.get(f"/export/batch/{batch['batchId']}/download")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.namelist() == ["Two.pdf", "One.pdf"]
+
+
+async def test_the_stream_of_a_batch_tells_of_all_its_exports(exports: Exports) -> None:
+    ada = exports.user()
+    good, bad = await ada.document("Good"), await ada.document("Bad")
+    batch = await ada.batch(good, bad)
+    await ada.delete(f"/documents/{bad}")
+    watching = asyncio.create_task(ada.events(batch["batchId"], "batch", by_address=True))
+    async with exports.worker():
+        *before, (name, last) = await watching
+    assert {name for name, _ in before} == {"progress"}
+    told = [event for _, event in before]
+    assert [event["progress"] for event in told] == sorted(event["progress"] for event in told)
+    assert {event["progress"] for event in told} >= {0, 100}
+    assert told[-1] == (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
+    assert [job["status"] for job in told[-1]["jobs"]] == ["completed", "failed"]
+    url = f"/api/v1/export/batch/{batch['batchId']}/download"
+    assert (name, last["batchId"], last["error"]) == ("completed", batch["batchId"], None)
+    assert last["resultUrl"].endswith(url)
+    nothing = await ada.batch(await ada.document("Gone"))
+    await ada.delete(f"/documents/{nothing['jobs'][0]['documentId']}")
+    async with exports.worker():
+        name, last = (await ada.events(nothing["batchId"], "batch"))[-1]
+    assert (name, last["resultUrl"], last["error"]) == ("failed", None, "none of 1 exports was completed")
+    stranger = await exports.user("eve").get(f"/export/batch/{batch['batchId']}/stream")
+    assert stranger.status_code == 404
+
+
+async def test_a_key_of_a_batch_is_for_one_request(exports: Exports) -> None:
+    ada = exports.user()
+    documents = [await ada.document("One"), await ada.document("Two")]
+    key = {"Idempotency-Key": "b1"}
+    first = await ada.post("/export/batch", {"documentIds": documents}, headers=key)
+    another = await ada.post("/export/batch", {"documentIds": documents[:1]}, headers=key)
+    assert (first.status_code, another.status_code) == (202, 409)
+    behalf = await exports.service.post("/export/batch", {"documentIds": documents[:1]}, headers=key)
+    assert behalf.status_code == 202, "the service's keys are its own"
+    async with exports.worker():
+        await ada.events(first.json()["data"]["batchId"], "batch")
+    again = await ada.post("/export/batch", {"documentIds": documents}, headers=key)
+    assert again.json() == first.json(), "also when it is done"
+
+
 async def test_a_repeated_batch_is_the_first_one(exports: Exports) -> None:
     ada = exports.user()
     body = {"documentIds": [await ada.document("One"), await ada.document("Two")]}

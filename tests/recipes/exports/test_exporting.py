@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from penstock.testing import arun_inline
+from tests.conftest import Connect
 from tests.recipes.exports.asking import Exports
 from tests.recipes.exports.pages import opened
 from tests.recipes.exports.resumes import resume_of
@@ -123,6 +124,30 @@ async def test_the_same_request_again_gets_the_same_job(exports: Exports) -> Non
     async with exports.worker():
         await ada.completed(first)
         assert await ada.export(document) != first, "one that has ended stands for nothing"
+
+
+async def test_what_is_changed_while_an_export_runs_is_exported_too(exports: Exports, connect: Connect) -> None:
+    """The one that runs has read what there was; it waits at its end until the test lets it go."""
+    ada = exports.user()
+    document = await ada.document("Before")
+    holding = connect()
+    async with exports.worker():
+        with holding.transaction():
+            holding.execute("lock table exports.export_history in exclusive mode")
+            first = await ada.export(document)
+            await ada.until(first, lambda job: job["progress"] == 90)
+            assert await ada.export(document) == first, "of what has not changed it is the same"
+            assert (await ada.put(f"/documents/{document}", {"title": "After"})).status_code == 200
+            second = await ada.export(document)
+            [member] = (await ada.batch(document))["jobs"]
+        made = [await ada.completed(job) for job in (first, second)]
+    assert second != first
+    assert member["jobId"] == second
+    assert [job["documentVersion"] for job in made] == [1, 2]
+    assert {line["fileName"]: line["documentVersion"] for line in await ada.history()} == {
+        "Before.pdf": 1,
+        "After.pdf": 2,
+    }
 
 
 async def test_an_idempotency_key_stands_for_its_first_request(exports: Exports) -> None:

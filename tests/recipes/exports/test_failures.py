@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from tests.conftest import Connect
 from tests.recipes.exports.asking import Exports, serving, stored_in
 from tests.recipes.exports.resumes import SHORT, resume_of
 
+NOT_STORED = "the file could not be stored: the storage does not answer or refuses it"
 ENDLESS = resume_of(100, points=50)
 """Takes seconds to set: some three hundred pages."""
 
@@ -36,7 +37,7 @@ async def test_an_export_that_takes_too_long_is_tried_again_later(url: str, file
         job = await ada.export(await ada.document("Endless", ENDLESS))
         async with exports.worker():
             waiting = await ada.until(job, lambda job: job["status"] == "pending" and job["attempts"] == 1)
-        assert waiting["resultUrl"] is None
+        assert (waiting["resultUrl"], waiting["error"]) == (None, "timed out after 1 s")
         assert stored_in(files) == []
         assert await ada.history() == []
 
@@ -56,10 +57,16 @@ async def test_waits_grow_from_a_minute_to_an_hour_and_five_attempts_are_enough(
                 assert now is not None
                 wait = (datetime.fromisoformat(waiting["runAfter"]) - now).total_seconds()
                 assert minutes * 60 * 0.8 - 1 <= wait <= minutes * 60 * 1.2 + 20
+                assert waiting["error"] == NOT_STORED, "neither SQL nor paths"
+                when = datetime.fromisoformat(waiting["runAfter"]).astimezone(UTC)
+                told = f"Attempt {attempt} of 5 failed; the next is at {when:%Y-%m-%d %H:%M:%S} UTC"
+                assert waiting["message"] == told
+                if attempt == 1:
+                    _, event = await anext(ada.live_events(job))
+                    assert (event["status"], event["error"], event["message"]) == ("pending", NOT_STORED, told)
                 await bring_forward(exports, job)
             failed = await ada.ended(job)
-        assert (failed["status"], failed["attempts"]) == ("failed", 5)
-        assert failed["error"] == "it failed by an internal error", "neither SQL nor paths"
+        assert (failed["status"], failed["attempts"], failed["error"]) == ("failed", 5, NOT_STORED)
         events = await ada.events(job)
         assert events[-1] == ("failed", {"jobId": job, "resultUrl": None, "error": failed["error"]})
 

@@ -26,8 +26,12 @@ async def test_so_many_exports_a_day(url: str, files: Path) -> None:
         await ada.batch(*documents[:2])
         job = await ada.export(documents[2])
         assert await ada.export(documents[2]) == job, "what is only repeated costs nothing"
-        refused = await ada.post("/export/pdf", {"documentId": documents[0]})
+        await ada.batch(*documents)
+        refused = await ada.post("/export/pdf", {"documentId": documents[0], "templateSlug": "classic"})
         assert (refused.status_code, refused.headers["content-type"]) == (429, "application/problem+json")
+        assert refused.json()["detail"] == (
+            "Daily export limit reached (3 exports a day). Please try again tomorrow (UTC)."
+        )
         assert 0 < int(refused.headers["retry-after"]) <= 24 * 3600
         eve = exports.user("eve")
         await eve.export(await eve.document())

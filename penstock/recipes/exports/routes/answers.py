@@ -1,7 +1,7 @@
 """How the routes answer: {"success": true, "data": …}, and problems with the statuses that the seed's clients know."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Generic, Literal, TypeVar
 
@@ -9,9 +9,10 @@ import msgspec
 from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from penstock import LimitReached, StorageFull
+from penstock.recipes.exports.quotas import storage_words
 from penstock.recipes.refusing import Refusing
 from penstock.server import Problem
 
@@ -44,6 +45,16 @@ def success(data: object, status: int = 200, headers: Mapping[str, str] | None =
     return Response(body, status, headers, "application/json")
 
 
+def event(name: str, told: Mapping[str, object]) -> bytes:
+    """One of a stream's."""
+    return f"event: {name}\ndata: ".encode() + msgspec.json.encode(told) + b"\n\n"
+
+
+def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
+    headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+
 def refusing(tag: str) -> APIRouter:
     return APIRouter(tags=[tag], route_class=Refusing)
 
@@ -54,18 +65,12 @@ def within_quotas() -> Iterator[None]:
     try:
         yield
     except StorageFull as error:
-        used, limit = (int(number) / 1024 / 1024 for number in re.findall(r"\d+", str(error))[:2])
-        raise Problem(
-            507,
-            f"Storage quota exceeded ({used:.2f}MB / {limit:g}MB). Delete old exports to continue.",
-            usedMB=round(used, 2),
-            limitMB=round(limit, 2),
-        ) from None
+        told, used, limit = storage_words(error)
+        raise Problem(507, told, usedMB=round(used, 2), limitMB=round(limit, 2)) from None
     except LimitReached as error:
-        if not str(error).startswith("running"):
-            raise
-        raise Problem(
-            429,
-            "Export queue full. Please wait for current exports to complete.",
-            headers={"Retry-After": str(max(1, int(error.retry_in)))},
-        ) from None
+        wait = {"Retry-After": str(max(1, int(error.retry_in)))}
+        if str(error).startswith("per_day"):
+            at_most = next(iter(re.findall(r"\d+", str(error))), "")
+            told = f"Daily export limit reached ({at_most} exports a day). Please try again tomorrow (UTC)."
+            raise Problem(429, told, headers=wait) from None
+        raise Problem(429, "Export queue full. Please wait for current exports to complete.", headers=wait) from None

@@ -1,18 +1,42 @@
 """Several documents at once, and what has been made of them as one ZIP."""
 
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Query
 from pydantic import Field
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
-from penstock import Job, JobState
+from penstock import IdempotencyMismatch, JobState
+from penstock.recipes.exports.batch import Asked, add_batch, earlier_batch, jobs_of_batch
 from penstock.recipes.exports.choices import Template
-from penstock.recipes.exports.routes.answers import IdempotencyKey, Shape, Success, refusing, success, within_quotas
-from penstock.recipes.exports.routes.documents import owners_of
-from penstock.recipes.exports.routes.jobs import KIND, STATUS, Options, Status
-from penstock.server import Caller, Identity, Problem, Services, Shared, problems, send_zip, start_batch, visible_job
+from penstock.recipes.exports.routes.answers import (
+    IdempotencyKey,
+    Shape,
+    Success,
+    event,
+    event_stream,
+    refusing,
+    success,
+    within_quotas,
+)
+from penstock.recipes.exports.routes.documents import known_documents
+from penstock.recipes.exports.routes.jobs import KIND, STATUS, Options, Status, percent_of
+from penstock.server import (
+    Caller,
+    Identity,
+    Problem,
+    SeenJob,
+    Services,
+    Shared,
+    StreamCaller,
+    follow_all,
+    problems,
+    send_zip,
+    start_each,
+    visible_jobs,
+)
 
 router = refusing("exports")
 
@@ -38,6 +62,7 @@ class StartedBatch(Shape):
 
 class BatchJob(BatchItem):
     status: Status
+    progress: float = Field(ge=0, le=100)
 
 
 class Batch(Shape):
@@ -66,37 +91,93 @@ class Partial(Shape):
 )
 async def export_batch(body: BatchRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
     documents = list(dict.fromkeys(body.document_ids))
-    owners = await owners_of(shared, caller, documents)
-    if len(set(owners.values())) > 1:
+    known = await known_documents(shared, caller, documents)
+    owners = {each.owner for each in known.values()}
+    if len(owners) > 1:
         raise Problem(400, "Invalid request: documentIds: must be of one user", errors=[])
-    owner = owners[documents[0]] if caller.is_service else None
-    items = [(KIND, body.options.as_params(each, body.template_slug)) for each in documents]
-    with within_quotas():
-        batch, *_ = await start_batch(shared.app, caller, items, owner=owner, key=key)
-    # as they are: a repeated key stands for the batch of the first request
-    jobs = [{"jobId": job.id, "documentId": job.args["document_id"]} for job in await _members(shared, batch.id)]
-    return success({"batchId": batch.id, "jobs": jobs}, 202, {"Location": f"/api/v1/export/batch/{batch.id}"})
+    [owner] = owners
+    asked = Asked.of(body.model_dump_json(), owner, key, by_service=caller.is_service)
+    try:
+        batch = await earlier_batch(shared, caller, asked)
+    except IdempotencyMismatch as error:
+        raise Problem(409, str(error)) from None
+    if batch is None:
+        params = [body.options.as_params(each, known[each].version, body.template_slug) for each in documents]
+        with within_quotas():
+            started = await start_each(shared.app, caller, KIND, params, owner=owner if caller.is_service else None)
+        batch = await add_batch(shared, caller, asked, [job.id for job in started])
+    jobs = [
+        {"jobId": job.id, "documentId": job.args["document_id"]}
+        for job in await _visible_members(shared, caller, batch)
+    ]
+    return success({"batchId": batch, "jobs": jobs}, 202, {"Location": f"/api/v1/export/batch/{batch}"})
 
 
 @router.get(
     "/export/batch/{id}", summary="How a batch is doing", response_model=Success[Batch], responses=problems(404)
 )
 async def get_batch(id: UUID, caller: Caller, shared: Shared) -> Response:
-    jobs = await _visible_members(shared, caller, id)
-    ended = [job for job in jobs if job.state.final]
-    return success(
-        {
-            "batchId": id,
-            "status": "completed" if len(ended) == len(jobs) else "processing",
-            "progress": round(100 * len(ended) / len(jobs), 2),
-            "completedCount": sum(job.state is JobState.SUCCEEDED for job in jobs),
-            "failedCount": sum(job.state is JobState.FAILED for job in jobs),
-            "totalCount": len(jobs),
-            "jobs": [
-                {"jobId": job.id, "documentId": job.args["document_id"], "status": STATUS[job.state]} for job in jobs
-            ],
-        }
-    )
+    return success(_shape(id, await _visible_members(shared, caller, id)))
+
+
+@router.get(
+    "/export/batch/{id}/stream",
+    summary="Watch a batch",
+    description=(
+        "Server-sent events: `progress` with what `GET /export/batch/{id}` tells, each time that one of its exports "
+        "gets on, then `completed`, `failed` or `cancelled` with batchId, resultUrl and error, and the end. A batch is "
+        "completed when one of its exports is and none is left to do."
+    ),
+    response_class=StreamingResponse,
+    responses=problems(404) | {200: {"description": "The stream.", "content": {"text/event-stream": {}}}},
+)
+async def stream_batch(id: UUID, caller: StreamCaller, shared: Shared) -> StreamingResponse:
+    members = await _visible_members(shared, caller, id)
+    return event_stream(_events(id, follow_all(shared, caller, [job.id for job in members])))
+
+
+async def _events(id: UUID, changes: AsyncIterator[list[SeenJob] | None]) -> AsyncIterator[bytes]:
+    yield b"retry: 2000\n\n"
+    try:
+        async for jobs in changes:
+            if jobs is None:
+                yield b": keep-alive\n\n"
+                continue
+            told = _shape(id, jobs)
+            yield event("progress", told)
+            if told["status"] != "processing":
+                yield event(*_end(id, jobs))
+    except TimeoutError:
+        yield event("timeout", {"message": "Stream timeout"})
+
+
+def _end(id: UUID, jobs: Sequence[SeenJob]) -> tuple[str, dict[str, Any]]:
+    states = {job.state for job in jobs}
+    if JobState.SUCCEEDED in states:
+        return "completed", {"batchId": id, "resultUrl": f"/api/v1/export/batch/{id}/download", "error": None}
+    name = "failed" if JobState.FAILED in states else "cancelled"
+    return name, {"batchId": id, "resultUrl": None, "error": f"none of {len(jobs)} exports was completed"}
+
+
+def _shape(id: UUID, jobs: Sequence[SeenJob]) -> dict[str, Any]:
+    ended = sum(job.state.final for job in jobs)
+    return {
+        "batchId": id,
+        "status": "completed" if ended == len(jobs) else "processing",
+        "progress": round(100 * ended / len(jobs), 2),
+        "completedCount": sum(job.state is JobState.SUCCEEDED for job in jobs),
+        "failedCount": sum(job.state is JobState.FAILED for job in jobs),
+        "totalCount": len(jobs),
+        "jobs": [
+            {
+                "jobId": job.id,
+                "documentId": job.args["document_id"],
+                "status": STATUS[job.state],
+                "progress": percent_of(job),
+            }
+            for job in jobs
+        ],
+    }
 
 
 @router.get(
@@ -131,23 +212,18 @@ async def download_batch(
             "completedJobs": done,
         }
         return success(told, 206)
-    artifacts = [each for each in await shared.app.artifacts.alist(id) if each.job in done]
-    current = [each for each in artifacts if not each.expired]
+    found = [artifact for job in done for artifact in await shared.app.artifacts.alist(job)]
+    current = [each for each in found if not each.expired]
     if not current:
         raise Problem(410, "Export expired and has been deleted")
     return await send_zip(shared, current, f"resumes-{id}.zip", 200 if len(done) == len(jobs) else 206)
 
 
-async def _visible_members(services: Services, caller: Identity, id: UUID) -> list[Job]:
-    """The exports of a batch of the caller's."""
-    await visible_job(services, caller, id)
-    members = await _members(services, id)
+async def _visible_members(services: Services, caller: Identity, id: UUID) -> list[SeenJob]:
+    """The exports of a batch of the caller's, in the order they were asked for, as far as they are still known."""
+    jobs = await jobs_of_batch(services, caller, id)
+    seen = {job.id: job for job in await visible_jobs(services, caller, jobs)} if jobs else {}
+    members = [seen[job] for job in jobs if job in seen]
     if not members:
         raise Problem(404, "Batch not found or incomplete")
     return members
-
-
-async def _members(services: Services, batch: UUID) -> list[Job]:
-    """In the order they were asked for."""
-    page = await services.app.jobs.alist(parent=batch, kind=KIND, limit=MOST)
-    return sorted(page.jobs, key=lambda job: job.id)

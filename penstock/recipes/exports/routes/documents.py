@@ -1,7 +1,7 @@
 """Documents: the résumés that exports are made of."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -153,11 +153,18 @@ async def delete_document(id: UUID, caller: Caller, shared: Shared) -> Response:
     return Response(status_code=204)
 
 
-async def owners_of(services: Services, caller: Identity, ids: list[UUID]) -> dict[UUID, str]:
-    """Whose the documents are, of those that the caller may see; 404 when one is missing."""
+class Known(NamedTuple):
+    """Whose a document is, and how often it has been changed."""
+
+    owner: str
+    version: int
+
+
+async def known_documents(services: Services, caller: Identity, ids: list[UUID]) -> dict[UUID, Known]:
+    """Of those that the caller may see; 404 when one is missing."""
     async with services.acting_as(caller) as connection:
-        rows = await connection.execute("select id, user_id from exports.documents where id = any(%s)", [ids])
-        found = dict(await rows.fetchall())
+        rows = await connection.execute("select id, user_id, version from exports.documents where id = any(%s)", [ids])
+        found = {id: Known(owner, version) for id, owner, version in await rows.fetchall()}
     missing = [id for id in ids if id not in found]
     if missing:
         raise unknown_document(missing)

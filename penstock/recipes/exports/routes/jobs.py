@@ -11,8 +11,18 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock import JobState
 from penstock.recipes.exports.choices import ColorMode, Margins, Metadata, PageSize, Quality, Template
-from penstock.recipes.exports.routes.answers import IdempotencyKey, Shape, Success, refusing, success, within_quotas
-from penstock.recipes.exports.routes.documents import owners_of
+from penstock.recipes.exports.faults import fault_of
+from penstock.recipes.exports.routes.answers import (
+    IdempotencyKey,
+    Shape,
+    Success,
+    event,
+    event_stream,
+    refusing,
+    success,
+    within_quotas,
+)
+from penstock.recipes.exports.routes.documents import known_documents
 from penstock.server import (
     Caller,
     Identity,
@@ -55,10 +65,12 @@ class Options(Shape):
     color_mode: ColorMode = "color"
     metadata: Metadata = Field(default=Metadata(), description="What the document does not say better.")
 
-    def as_params(self, document: UUID, template: Template | None) -> dict[str, Any]:
-        """A job's arguments, all of them: two requests for the same are the same."""
+    def as_params(self, document: UUID, version: int, template: Template | None) -> dict[str, Any]:
+        """A job's arguments, all of them: two requests for the same are the same. Of a document that was changed
+        meanwhile it is another, since the first may have read it already."""
         return {
             "document_id": str(document),
+            "document_version": version,
             "template": template or self.template_slug or "minimal",
             "page_size": self.page_size,
             "margins": msgspec.to_builtins(self.margins),
@@ -76,7 +88,9 @@ class ExportRequest(Shape):
 
 class StartedExport(Shape):
     job_id: UUID
-    created: bool = Field(description="False when an unfinished export of the same document and options stands for it.")
+    created: bool = Field(
+        description="False when an unfinished export of the same document, unchanged, and options stands for it."
+    )
 
 
 class ExportJob(Shape):
@@ -84,9 +98,10 @@ class ExportJob(Shape):
     status: Status
     progress: float = Field(ge=0, le=100)
     result_url: str | None = Field(description="Where to fetch the file, for an hour.")
-    error: str | None
-    message: str | None = Field(description="What it is at.")
+    error: str | None = Field(description="Why it failed; while it is pending, why the last attempt did.")
+    message: str | None = Field(description="What it is at, or when it is tried again.")
     document_id: UUID
+    document_version: int | None = Field(description="The version that was printed.")
     history_id: UUID | None
     file_size: int | None
     page_count: int | None
@@ -113,9 +128,9 @@ class Message(Shape):
     responses=problems(403, 404, 429, 507),
 )
 async def export_document(body: ExportRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
-    owners = await owners_of(shared, caller, [body.document_id])
-    params = body.options.as_params(body.document_id, body.template_slug)
-    owner = owners[body.document_id] if caller.is_service else None
+    known = (await known_documents(shared, caller, [body.document_id]))[body.document_id]
+    params = body.options.as_params(body.document_id, known.version, body.template_slug)
+    owner = known.owner if caller.is_service else None
     with within_quotas():
         job = await start(shared.app, caller, KIND, params, owner=owner, key=key)
     answer = {"jobId": job.id, "created": job.created}
@@ -157,11 +172,7 @@ async def cancel_export(id: UUID, caller: Caller, shared: Shared) -> Response:
 )
 async def stream_export(id: UUID, caller: StreamCaller, shared: Shared) -> StreamingResponse:
     await visible_export(shared, caller, id)
-    return StreamingResponse(
-        _events(shared, follow(shared, caller, id)),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
-    )
+    return event_stream(_events(shared, follow(shared, caller, id)))
 
 
 async def _events(services: Services, changes: AsyncIterator[SeenJob | None]) -> AsyncIterator[bytes]:
@@ -171,16 +182,16 @@ async def _events(services: Services, changes: AsyncIterator[SeenJob | None]) ->
             if job is None:
                 yield b": keep-alive\n\n"
                 continue
-            yield _event("progress", {"jobId": job.id, "status": status_of(job), "progress": percent_of(job)})
+            error = await error_of(services, job)
+            told: dict[str, object] = {"jobId": job.id, "status": status_of(job), "progress": percent_of(job)}
+            if error is not None and not job.state.final:
+                told |= {"error": error, "message": message_of(job, error)}
+            yield event("progress", told)
             if job.state.final:
-                told = {"jobId": job.id, "resultUrl": await _result_url(services, job), "error": job.error}
-                yield _event(status_of(job), told)
+                result = await _result_url(services, job)
+                yield event(status_of(job), {"jobId": job.id, "resultUrl": result, "error": error})
     except TimeoutError:
-        yield _event("timeout", {"message": "Stream timeout"})
-
-
-def _event(name: str, told: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: ".encode() + msgspec.json.encode(told) + b"\n\n"
+        yield event("timeout", {"message": "Stream timeout"})
 
 
 async def visible_export(services: Services, caller: Identity, id: UUID) -> SeenJob:
@@ -199,6 +210,20 @@ def percent_of(job: SeenJob) -> float:
     return 100 if job.state is JobState.SUCCEEDED else float(job.progress.get("percent", 0))
 
 
+async def error_of(services: Services, job: SeenJob) -> str | None:
+    """Why it failed; of one that waits for its next attempt, why the last one did."""
+    if job.attempt == 0 or job.state not in (JobState.SCHEDULED, JobState.READY, JobState.FAILED):
+        return job.error
+    known = await services.app.jobs.aget(job.id)
+    return job.error if known is None else fault_of(known.errors, job.error)
+
+
+def message_of(job: SeenJob, error: str | None) -> str | None:
+    if error is None or job.state.final:
+        return job.progress.get("message")
+    return f"Attempt {job.attempt} of {job.max_attempts} failed; the next is at {job.run_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
 async def _result_url(services: Services, job: SeenJob) -> str | None:
     """A fresh link, as long as the file is there."""
     if job.state is not JobState.SUCCEEDED:
@@ -211,14 +236,16 @@ async def _result_url(services: Services, job: SeenJob) -> str | None:
 
 async def _shape(services: Services, job: SeenJob) -> dict[str, Any]:
     made = job.output if isinstance(job.output, dict) else {}
+    error = await error_of(services, job)
     return {
         "id": job.id,
         "status": status_of(job),
         "progress": percent_of(job),
         "resultUrl": await _result_url(services, job),
-        "error": job.error,
-        "message": job.progress.get("message"),
+        "error": error,
+        "message": message_of(job, error),
         "documentId": job.args["document_id"],
+        "documentVersion": made.get("documentVersion"),
         "historyId": made.get("historyId"),
         "fileSize": made.get("fileSize"),
         "pageCount": made.get("pageCount"),

@@ -1,0 +1,35 @@
+"""What goes wrong with an export and is tried again, in words that its owner may read: neither SQL nor paths."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+INTERNAL = "it failed by an internal error"
+
+
+class ExportFault(Exception):
+    """Its text is for whoever asked for the export; what it was raised from is not."""
+
+
+class PagesFault(ExportFault):
+    def __init__(self) -> None:
+        super().__init__("the pages could not be set")
+
+
+class StorageFault(ExportFault):
+    def __init__(self) -> None:
+        super().__init__("the file could not be stored: the storage does not answer or refuses it")
+
+
+_SAID = {type.__name__: str(type()) for type in (PagesFault, StorageFault)}
+
+
+def fault_of(errors: Sequence[Mapping[str, Any]], shown: str | None) -> str | None:
+    """Why the last attempt failed. `shown` is what anybody may be told of it, None while it may be tried again."""
+    if not errors:
+        return shown
+    last = errors[-1]
+    said = _SAID.get(str(last.get("type"))) or shown
+    if said is None and "traceback" in last:
+        return INTERNAL
+    return said or re.sub(r"^worker .* was lost.*", "its worker was lost", str(last["error"]), flags=re.DOTALL)
