@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from penstock.recipes.bookmarks.apart import PICTURES, run_apart
 from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.recipes.bookmarks.sandboxed import PICTURES, read_file
 
 LONGEST = 256
 
@@ -31,5 +31,5 @@ async def read_icon(data: bytes, content_type: str | None = None) -> Icon:
     What a server says that it is (`content_type`) is often wrong, and only believed of SVG."""
     if content_type is not None and "svg" in content_type.lower():
         raise PageFailed("SVG pictures are not opened")
-    facts, image = await run_apart(PICTURES, "icon", data, _Facts, {"longest": LONGEST})
+    facts, image = await read_file(PICTURES, "icon", data, _Facts, {"longest": LONGEST})
     return Icon(image, facts.width, facts.height)

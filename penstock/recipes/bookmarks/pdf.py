@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock.recipes.bookmarks.apart import PDFS, run_apart
+from penstock.recipes.bookmarks.sandboxed import PDFS, read_file
 
 WIDTH = 1280
 HEIGHT = 8000
@@ -33,7 +33,7 @@ class _Facts(msgspec.Struct):
 async def first_page(data: bytes) -> FirstPage:
     """Drawn about 1280 pixels wide; less, if the page is much higher than wide."""
     asked = {"width": WIDTH, "height": HEIGHT, "max_pixels": MAX_PIXELS}
-    facts, image = await run_apart(PDFS, "first_page", data, _Facts, asked)
+    facts, image = await read_file(PDFS, "first_page", data, _Facts, asked)
     title = " ".join("".join(each if each.isprintable() else " " for each in facts.title).split())
     return FirstPage(image, facts.width, facts.height, title[:300] or None, facts.pages)
 

@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 
 from penstock import PenstockError
-from penstock.recipes.bookmarks.apart import PICTURES, run_apart
 from penstock.recipes.bookmarks.colours import main_colours
+from penstock.recipes.bookmarks.sandboxed import PICTURES, read_file
 
 BLURHASH = (4, 3)
 # A blurhash of 4 × 3 components knows nothing finer than a quarter of the picture, and costs twelve cosines a pixel:
@@ -58,7 +58,7 @@ async def read_picture(data: bytes) -> Picture:
 
 async def make_upright(data: bytes, longest: int, form: Literal["RGB", "JPEG", "PNG"]) -> Upright:
     """So that whoever works with it never sees a stranger's file: bare pixels (RGB), or a file of ours."""
-    facts, content = await run_apart(PICTURES, "upright", data, _Facts, {"longest": longest, "form": form})
+    facts, content = await read_file(PICTURES, "upright", data, _Facts, {"longest": longest, "form": form})
     if form == "RGB" and len(content) != 3 * facts.made_width * facts.made_height:
         raise PenstockError("the program that opens pictures gave other pixels than it said")
     return Upright(content, facts.made_width, facts.made_height, facts)

@@ -4,17 +4,17 @@ FLAC of 16 bits and 16 kHz: nothing is lost that a telephone carried, a recogniz
 two to three times as large. Two channels stay two, for they are two people; unless both say the same. The same file
 gives the same bytes with the same PyAV and kind of processor: nothing random and no time of day is written.
 
-The functions here decode in the calling thread. A stranger's file may crash or stall a decoder, so a handler calls
-their twins in `audio_apart`, which run this file as a program, with limits. It therefore imports nothing of ours.
+The functions here decode in the calling thread. A stranger's file may crash a decoder, stall it or take it over, so a
+handler calls their twins in `audio_sandboxed`, which run this file in a sandbox. It therefore imports nothing of ours.
 """
 
-import sys
+import io
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import mul, sub
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -51,43 +51,92 @@ class NoAudio(Exception):
     """The file holds no sound that could be used, whatever number of attempts is made; the message is for people."""
 
 
+Refused = NoAudio
+Answer = tuple[dict[str, float], bytes]
+"""Facts, and no bytes: what is made is in a file."""
+
+
 def extract_audio(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
     """The sound of any audio or video file, as FLAC."""
-    with _removed_on_failure(to):
-        with _opened(source, _FORMATS) as (container, stream):
-            layout = "stereo" if stream.channels == 2 else "mono"
-            alike = _Alike()
-            frames = alike.watch(_frames(container, stream, layout, RATE, max_seconds))
-            facts = _write_flac(frames, to, layout)
-        if layout == "stereo" and alike.same:
-            # seldom known before the end, and FLAC is read quickly
-            folded = to.with_name(f"{to.name}.mono")
-            with _removed_on_failure(folded), _opened(to, ("flac",)) as (container, stream):
-                facts = _write_flac(_frames(container, stream, "mono", RATE, max_seconds), folded, "mono")
-            folded.replace(to)
-    return facts
+    with made(to) as folded, source.open("rb") as file, to.open("w+b") as flac, folded.open("w+b") as mono:
+        facts, _ = extract(b"", file, flac, mono, max_seconds)
+    return facts_from(facts)
 
 
 def to_ogg_opus(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
     """OGG Opus as SpeechKit takes it: 48 kHz, 32 kbit/s a channel."""
-    with _removed_on_failure(to), _opened(source, _FORMATS) as (container, stream):
+    with made(to), source.open("rb") as file, to.open("w+b") as ogg:
+        facts, _ = convert(b"", file, ogg, max_seconds)
+    return facts_from(facts)
+
+
+@contextmanager
+def made(to: Path) -> Iterator[Path]:
+    """Gives the path of a file in which the two channels are one. It takes the other's place if there is something in
+    it; neither is left if the block fails."""
+    folded = to.with_name(f"{to.name}.mono")
+    try:
+        yield folded
+        if folded.exists() and folded.stat().st_size:
+            folded.replace(to)
+    except BaseException:
+        to.unlink(missing_ok=True)
+        raise
+    finally:
+        folded.unlink(missing_ok=True)
+
+
+def facts_from(told: object) -> AudioFacts:
+    return msgspec.convert(told, AudioFacts)
+
+
+def prepare(**_: object) -> None:
+    """Whatever is loaded when it is first needed, and can only be loaded while files may be opened."""
+    import av
+
+    flac, mono, ogg = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    source = io.BytesIO()
+    with av.open(source, "w", format="wav") as container:
+        stream = container.add_stream("pcm_s16le", rate=RATE, layout="stereo")
+        frame = av.AudioFrame(format="s16", layout="stereo", samples=RATE // 10)
+        frame.planes[0].update(bytes(4 * frame.samples))
+        frame.sample_rate = RATE
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    extract(b"", _rewound(source), flac, mono, 60.0)
+    convert(b"", _rewound(mono), ogg, 60.0)
+    with suppress(NoAudio):
+        extract(b"", io.BytesIO(b"none"), io.BytesIO(), io.BytesIO(), 60.0)
+
+
+def extract(data: bytes, source: BinaryIO, to: BinaryIO, folded: BinaryIO, max_seconds: float) -> Answer:  # noqa: ARG001
+    with _opened(source, _FORMATS) as (container, stream):
+        layout = "stereo" if stream.channels == 2 else "mono"
+        alike = _Alike()
+        frames = alike.watch(_frames(container, stream, layout, RATE, max_seconds))
+        facts = _write_flac(frames, to, layout)
+    if layout == "stereo" and alike.same:
+        # seldom known before the end, and FLAC is read quickly
+        with _opened(_rewound(to), ("flac",)) as (container, stream):
+            facts = _write_flac(_frames(container, stream, "mono", RATE, max_seconds), folded, "mono")
+    return facts, b""
+
+
+def convert(data: bytes, source: BinaryIO, to: BinaryIO, max_seconds: float) -> Answer:  # noqa: ARG001
+    with _opened(source, _FORMATS) as (container, stream):
         layout = "stereo" if stream.channels == 2 else "mono"
         options = {"application": "voip", "vbr": "on", "compression_level": "5"}
         frames = _frames(container, stream, layout, _OPUS_RATE, max_seconds)
-        return _write(frames, to, "ogg", "libopus", layout, _OPUS_RATE, options, _OPUS_BIT_RATE)
+        return _write(frames, to, "ogg", "libopus", layout, _OPUS_RATE, options, _OPUS_BIT_RATE), b""
+
+
+def _rewound(file: BinaryIO) -> BinaryIO:
+    file.seek(0)
+    return file
 
 
 @contextmanager
-def _removed_on_failure(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _opened(source: Path, formats: tuple[str, ...]) -> "Iterator[tuple[InputContainer, AudioStream]]":
+def _opened(file: BinaryIO, formats: tuple[str, ...]) -> "Iterator[tuple[InputContainer, AudioStream]]":
     try:
         import av
     except ImportError as error:
@@ -95,21 +144,21 @@ def _opened(source: Path, formats: tuple[str, ...]) -> "Iterator[tuple[InputCont
     # Three doors are shut: only these demuxers, no protocol, and whatever asks for another file is told no.
     # Reading from a file object alone would not do: a playlist's entries are opened by the library itself.
     options = {"format_whitelist": ",".join(formats), "protocol_whitelist": "none"}
-    with source.open("rb") as file:
-        try:
-            container = av.open(
-                file, "r", container_options=options, io_open=_refuse, buffer_size=1 << 18, metadata_errors="replace"
-            )
-        except (av.FFmpegError, ValueError) as error:
-            raise NoAudio("the file is no audio or video file that can be read") from error
-        with container:
-            if not container.streams.audio:
-                raise NoAudio("the file has no audio track")
-            stream = container.streams.best("audio") or container.streams.audio[0]
-            if not isinstance(stream, av.AudioStream) or stream.codec_context is None:
-                raise NoAudio("the sound of the file is of a kind that cannot be decoded")
-            stream.codec_context.thread_count = 1
-            yield container, stream
+    try:
+        container = av.open(
+            file, "r", container_options=options, io_open=_refuse, buffer_size=1 << 18, metadata_errors="replace"
+        )
+    except (av.FFmpegError, ValueError) as error:
+        raise NoAudio("the file is no audio or video file that can be read") from error
+    with container:
+        if not container.streams.audio:
+            raise NoAudio("the file has no audio track")
+        stream = container.streams.best("audio") or container.streams.audio[0]
+        if not isinstance(stream, av.AudioStream) or stream.codec_context is None:
+            raise NoAudio("the sound of the file is of a kind that cannot be decoded")
+        # a sandboxed program starts no threads
+        stream.codec_context.thread_count = 1
+        yield container, stream
 
 
 def _refuse(*_: object) -> object:
@@ -194,60 +243,35 @@ class _Alike:
             yield frame
 
 
-def _write_flac(frames: "Iterator[AudioFrame]", to: Path, layout: str) -> AudioFacts:
+def _write_flac(frames: "Iterator[AudioFrame]", to: BinaryIO, layout: str) -> dict[str, float]:
     return _write(frames, to, "flac", "flac", layout, RATE, {"compression_level": "5"})
 
 
 def _write(
     frames: "Iterator[AudioFrame]",
-    to: Path,
+    to: BinaryIO,
     container_format: str,
     codec: str,
     layout: str,
     rate: int,
     options: dict[str, str],
     bit_rate: int | None = None,
-) -> AudioFacts:
+) -> dict[str, float]:
     import av
     from av.codec.context import Flags
 
     channels = 2 if layout == "stereo" else 1
     samples = 0
     # bitexact: no version of the library is written, and an OGG's serial number is not random
-    with (
-        to.open("wb") as file,
-        av.open(file, "w", format=container_format, container_options={"fflags": "+bitexact"}) as out,
-    ):
+    with av.open(to, "w", format=container_format, container_options={"fflags": "+bitexact"}) as out:
         stream = out.add_stream(codec, rate=rate, layout=layout, options=options)
         assert isinstance(stream, av.AudioStream)
         stream.codec_context.flags |= Flags.bitexact
+        stream.codec_context.thread_count = 1
         if bit_rate:
             stream.bit_rate = bit_rate * channels
         for frame in frames:
             samples += frame.samples
             out.mux(stream.encode(frame))
         out.mux(stream.encode(None))
-    return AudioFacts(round(samples / rate, 3), channels, rate)
-
-
-class Asked(msgspec.Struct):
-    function: str
-    source: str
-    to: str
-    max_seconds: float
-
-
-def main() -> None:
-    """One call, asked for and answered in JSON."""
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
-    function = {"extract_audio": extract_audio, "to_ogg_opus": to_ogg_opus}[asked.function]
-    try:
-        facts = function(Path(asked.source), Path(asked.to), max_seconds=asked.max_seconds)
-    except NoAudio as error:
-        sys.stdout.buffer.write(msgspec.json.encode({"refused": str(error)}))
-    else:
-        sys.stdout.buffer.write(msgspec.json.encode({"done": facts}))
-
-
-if __name__ == "__main__":
-    main()
+    return {"seconds": round(samples / rate, 3), "channels": channels, "rate": rate}

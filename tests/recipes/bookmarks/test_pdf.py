@@ -7,9 +7,10 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from penstock.recipes.bookmarks.apart import PDFS, Limits, run_apart
 from penstock.recipes.bookmarks.failures import PageFailed
 from penstock.recipes.bookmarks.pdf import MAX_PIXELS, first_page, is_pdf
+from penstock.recipes.bookmarks.sandboxed import PDFS, read_file
+from penstock.sandbox import Limits
 from tests.recipes.bookmarks.pictures_made import pdf
 
 
@@ -77,7 +78,7 @@ async def test_a_page_that_is_never_drawn_to_its_end_costs_no_worker() -> None:
         document.save(made)
     asked = {"width": 1280, "height": 8000, "max_pixels": 10**6}
     with pytest.raises(PageFailed, match=r"too long|too much memory|broke"):
-        await run_apart(PDFS, "first_page", made.getvalue(), dict, asked, Limits(seconds=1))
+        await read_file(PDFS, "first_page", made.getvalue(), dict, asked, Limits(wall=60, cpu=1))
 
 
 @pytest.mark.parametrize(

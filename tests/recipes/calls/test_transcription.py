@@ -24,6 +24,7 @@ from penstock.recipes.calls.transcription.listening import FRAME, Span, choose, 
 from penstock.recipes.calls.transcription.offline import OfflineTranscriber
 from penstock.recipes.calls.transcription.speechkit import SpeechKit
 from penstock.recipes.calls.transcription.speechkit_settings import SpeechKitSettings
+from penstock.sandbox import ProgramFailed
 from tests.recipes.calls.media_files import say, tone, write_wav
 
 AGENT = ["Good morning and thank you for calling the support desk.", "We will send you a new one next week."]
@@ -192,7 +193,7 @@ async def test_an_operation_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 async def test_a_file_that_is_not_ours_costs_the_attempt_and_no_more(tmp_path: Path) -> None:
     (tmp_path / "a.ogg").write_text("ffconcat version 1.0\nfile b.wav\n")
-    with pytest.raises(RuntimeError, match="cannot be read"):
+    with pytest.raises(ProgramFailed, match="cannot be read"):
         await OfflineTranscriber("voice_activity").poll("0-1", source(tmp_path / "a.ogg"))
 
 

@@ -19,6 +19,7 @@ from penstock.recipes.readings.voice import Speech
 from penstock.recipes.readings.voice.encoding import Recording, decode, encode, to_m4a, to_mp3
 from penstock.recipes.readings.voice.espeak import EspeakVoice
 from penstock.recipes.readings.voice.http import HttpVoice
+from penstock.sandbox import ProgramFailed
 from tests.http_server import Answer, Request, serving
 from tests.worker.until import until
 
@@ -96,7 +97,7 @@ async def test_no_more_speak_at_once_than_were_allowed() -> None:
 
 
 async def test_a_voice_that_is_not_there_is_named() -> None:
-    with pytest.raises(RuntimeError, match="no voice 'nobody'"):
+    with pytest.raises(ProgramFailed, match="no voice 'nobody'"):
         await EspeakVoice("nobody").speak(["Hello."])
     assert (await EspeakVoice().speak(["<speak> & “quotes” 東京 \x00 end"])).seconds > 1
 
@@ -108,6 +109,24 @@ async def test_speaking_stops_when_nobody_waits() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await _speakers() == []
+
+
+async def test_the_voice_inherits_neither_secrets_nor_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://a-password@here")
+    ours, theirs = os.pipe()
+    os.set_inheritable(ours, True)
+    task = asyncio.create_task(EspeakVoice().speak(PARAGRAPHS[1:] * 1000))
+    await until(_speakers)
+    [pid] = await _speakers()
+    process = Path(f"/proc/{pid}")
+    assert b"a-password" not in (process / "environ").read_bytes()
+    pipe = os.readlink(f"/proc/self/fd/{ours}")  # noqa: PTH115
+    assert pipe not in [os.readlink(each) for each in (process / "fd").iterdir()]  # noqa: PTH115
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    os.close(ours)
+    os.close(theirs)
 
 
 async def _speakers() -> list[str]:

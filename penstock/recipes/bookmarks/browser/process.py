@@ -3,40 +3,31 @@
 import asyncio
 import logging
 import os
-import random
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.recipes.bookmarks.browser.finding import NoBrowser
 from penstock.recipes.bookmarks.browser.pipe import DevTools, Gone
+from penstock.sandbox import Limits, random_account, started
 
 log = logging.getLogger(__name__)
 
 # a page's memory: V8's heap, and with it everything that one process may hold
 HEAP_MB = 512
-DATA_KB = 2 * 1024 * 1024
-FILE_BLOCKS = 200_000  # of 512 bytes
-# The range that systemd hands out for a time too. No account has these numbers, so nothing belongs to them.
-STRANGERS = range(61184, 65520)
+LIMITS = Limits(wall=120, memory=2 * 1024**3, file_size=100 * 1024**2)
+PROCESSES = 1000
+"""With their threads, of which Chromium has about a hundred."""
 MAX_MESSAGE = 64 * 1024 * 1024
 _PREFIX = "penstock-chromium-"
 _ABANDONED = 3600
 """Seconds; far longer than anybody looks at a page."""
-
-# Chromium reads commands from 3 and answers on 4: no port that a page or a neighbour could talk to. When memory is
-# short, it is the first to die.
-_START = f"""
-ulimit -c 0; ulimit -d {DATA_KB}; ulimit -f {FILE_BLOCKS}
-echo 1000 > /proc/self/oom_score_adj
-exec nice -n 10 "$@" 3<&0 4>&1 </dev/null >/dev/null
-"""
+_tried: dict[str, bool] = {}
 
 # What Playwright would start differs: it is made to test one's own pages, and so turns off the protection against
 # floods of messages and of windows, and the watch over pages that hang.
@@ -66,32 +57,27 @@ async def running_chromium(executable: str, *more: str) -> AsyncIterator[DevTool
     _remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     try:
-        rights, sandbox = _rights(), _sandbox_works()
+        limits, account = LIMITS, None
         if os.geteuid() == 0:
-            uid = random.choice(STRANGERS)  # noqa: S311  (so that two pages do not meet, not a secret)
-            os.chown(folder, uid, uid)
-            rights = (*rights, f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
-        arguments = [*_ALWAYS, f"--user-data-dir={folder}", *([] if sandbox else ["--no-sandbox"]), *more]
+            # an account of its own, so the limit is for this browser alone
+            limits, account = replace(LIMITS, processes=PROCESSES), random_account()
+            os.chown(folder, account, account)
+        arguments = [*_ALWAYS, f"--user-data-dir={folder}", *([] if await _sandbox_works() else ["--no-sandbox"])]
+        # Chromium reads commands from 3 and answers on 4: no port that a page or a neighbour could talk to
         with (folder / "stderr").open("wb") as stderr:
-            process = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", _START, "chromium", *rights, executable, *arguments,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, limit=MAX_MESSAGE,
-                cwd=folder, env=_environment(folder), start_new_session=True,
-            )  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            async with DevTools(process.stdout, process.stdin) as tools:
+            async with (
+                started(
+                    [executable, *arguments, *more], limits, env=_environment(folder), cwd=folder, account=account,
+                    wired=True, nice=10, stderr=stderr, max_line=MAX_MESSAGE,
+                ) as process,
+                DevTools(process.reader, process.writer) as tools,
+            ):  # fmt: skip
                 await _greet(tools, folder)
                 yield tools
-        finally:
-            # not asked to close: it has nothing to save, and a page may make it slow to listen
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(_end_what_is_left(process.pid, folder), 10)
     finally:
+        # not asked to close: it has nothing to save, and a page may make it slow to listen
+        with suppress(TimeoutError):
+            await asyncio.wait_for(_end_what_is_left(str(folder).encode()), 10)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -118,48 +104,38 @@ def _environment(folder: Path) -> dict[str, str]:
     return {"PATH": os.defpath, **ours, "HOME": str(folder), "TMPDIR": str(folder), "LANG": "C.UTF-8"}
 
 
-@cache
-def _rights() -> tuple[str, ...]:
-    """The command that gives rights away for good; part of util-linux, so there is none where there is no Linux."""
-    found = shutil.which("setpriv", path=f"{os.environ.get('PATH', os.defpath)}:/usr/bin")
-    if found is None:
-        if os.geteuid() == 0:
-            raise NoBrowser("as root, Chromium is started by setpriv, which is missing: install util-linux")
-        return ()
-    return (found, "--no-new-privs", "--pdeathsig=KILL")
-
-
-@cache
-def _sandbox_works() -> bool:
+async def _sandbox_works() -> bool:
     """Chromium's own sandbox needs user namespaces; some containers and distributions do not allow them."""
-    strangers = ["--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    unshare = ["unshare", "--user", "--map-root-user", "--pid", "--net", "--fork", "true"]
-    try:
-        tried = subprocess.run([*_rights(), *strangers, *unshare], capture_output=True, timeout=20)  # noqa: S603
-        works = tried.returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        works = False
-    if not works:
-        log.warning("user namespaces do not work here: Chromium runs without its sandbox")
-    return works
+    found = shutil.which("unshare", path=f"{os.environ.get('PATH', os.defpath)}:/usr/bin")
+    if found is None:
+        return False
+    if found not in _tried:
+        account = random_account() if os.geteuid() == 0 else None
+        command = [found, "--user", "--map-root-user", "--pid", "--net", "--fork", "true"]
+        async with started(command, Limits(wall=20), env={"PATH": os.defpath}, account=account) as process:
+            with suppress(TimeoutError):
+                _tried[found] = await asyncio.wait_for(process.wait(), 20) == 0
+        if not _tried.setdefault(found, False):
+            log.warning("user namespaces do not work here: Chromium runs without its sandbox")
+    return _tried[found]
 
 
-async def _end_what_is_left(group: int, folder: Path) -> None:
+async def _end_what_is_left(folder: bytes) -> None:
     """What was killed may go on writing for a moment, and the process that reports crashes has left the group."""
-    while left := _left(group, str(folder).encode()):
+    while left := _left(folder):
         for each in left:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
         await asyncio.sleep(0.005)
 
 
-def _left(group: int, folder: bytes) -> list[int]:
-    """Processes of a group, or that have a folder in their command line. Those that only wait to be buried (Z) do not
-    count: that is for the one who adopted them."""
+def _left(folder: bytes) -> list[int]:
+    """Processes that have a folder in their command line. Those that only wait to be buried (Z) do not count: that is
+    for the one who adopted them."""
     found = []
     for each in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            state, _, its_group, *_ = (each / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            if state not in "ZX" and (int(its_group) == group or folder in (each / "cmdline").read_bytes()):
+            state, *_ = (each / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if state not in "ZX" and folder in (each / "cmdline").read_bytes():
                 found.append(int(each.name))
     return found

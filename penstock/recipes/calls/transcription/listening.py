@@ -1,22 +1,19 @@
 """Listens to one recording and ends: where somebody speaks, and what is said, by the best recognizer that is installed.
 
-Run by its path, as a program of its own that may be killed; it therefore imports nothing of ours. It takes
-{"source", "recognizer"} as JSON and gives a transcript as JSON, the same each time.
+Run in a sandbox, for the recording is a stranger's; it therefore imports nothing of ours. The same recording gives the
+same transcript each time.
 
 moonshine is a small neural network, wrong about one word in fifteen of a clear recording; pocketsphinx is older,
 smaller, and wrong about every third. Without either there is no text, but still when each one spoke.
 """
 
-import os
-import sys
+import io
 from array import array
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import pairwise
 from operator import mul
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any, BinaryIO, NamedTuple
 
 RATE = 16_000
 FRAME = 320
@@ -47,8 +44,6 @@ class Heard(NamedTuple):
     words: list[dict[str, Any]]
 
 
-_kept: list[object] = []
-"""moonshine crashes when it is freed, so it never is."""
 Recognize = Callable[["array[int]"], Heard]
 
 
@@ -89,13 +84,14 @@ def with_margins(spans: list[Span], frames: int) -> list[Span]:
     ]
 
 
-def decode(source: str) -> "Iterator[list[array[int]]]":
+def decode(source: BinaryIO) -> "Iterator[list[array[int]]]":
     """The samples of each channel, a piece at a time."""
     import av
 
     # only the file that our own encoder wrote, and nothing that it might refer to
     options = {"format_whitelist": "ogg", "protocol_whitelist": "none"}
-    with open(source, "rb") as file, av.open(file, "r", container_options=options) as container:  # noqa: PTH123
+    source.seek(0)
+    with av.open(source, "r", container_options=options) as container:
         stream = container.streams.audio[0]
         stream.codec_context.thread_count = 1
         resampler = av.AudioResampler(format="s16p", layout=stream.layout.name, rate=RATE)
@@ -109,7 +105,7 @@ def _with_end(frames: Iterator[Any]) -> Iterator[Any]:
     yield None
 
 
-def measure(source: str) -> list[list[float]]:
+def measure(source: BinaryIO) -> list[list[float]]:
     """How loud each channel is, frame by frame."""
     levels: list[list[float]] = []
     rest: list[array[int]] = []
@@ -126,7 +122,7 @@ def measure(source: str) -> list[list[float]]:
     return levels
 
 
-def cut(source: str, channel: int, spans: list[Span]) -> "Iterator[array[int]]":
+def cut(source: BinaryIO, channel: int, spans: list[Span]) -> "Iterator[array[int]]":
     """The samples of each span of one channel."""
     waiting = iter(spans)
     span = next(waiting, None)
@@ -177,7 +173,6 @@ def moonshine() -> tuple[str, str, Recognize]:
     # it has an ear of its own for silence and for who speaks; both are known here already
     options = {"vad_threshold": "0.0", "identify_speakers": "false"}
     transcriber = package.Transcriber(str(model), package.ModelArch.TINY, options=options)
-    _kept.append(transcriber)
 
     def recognize(samples: "array[int]") -> Heard:
         lines = transcriber.transcribe_without_streaming([each / 32768 for each in samples], RATE).lines
@@ -205,9 +200,38 @@ def choose(wanted: str | None) -> tuple[str, str, Recognize]:
     return voice_activity()
 
 
-def listen(source: str, recognizer: str | None) -> dict[str, Any]:
-    name, language, recognize = choose(recognizer)
-    levels = measure(source)
+class Refused(Exception):
+    """The recording cannot be read, though it was made by our own encoder."""
+
+
+_chosen: list[tuple[str, str, Recognize]] = []
+"""By `prepare`, and never freed: moonshine crashes when it is."""
+
+
+def prepare(recognizer: str | None) -> None:
+    """Loads the recognizer and the decoder, and lets them hear a second of silence: some is loaded only then."""
+    import av
+
+    chosen = choose(recognizer)
+    chosen[2](array("h", bytes(2 * RATE)))
+    _chosen.append(chosen)
+    silence = io.BytesIO()
+    with av.open(silence, "w", format="ogg") as container:
+        stream = container.add_stream("libopus", rate=48_000, layout="mono")
+        frame = av.AudioFrame(format="s16", layout="mono", samples=48_000)
+        frame.planes[0].update(bytes(2 * 48_000))
+        frame.sample_rate = 48_000
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    measure(silence)
+
+
+def listen(data: bytes, source: BinaryIO, recognizer: str | None) -> tuple[dict[str, Any], bytes]:  # noqa: ARG001
+    [(name, language, recognize)] = _chosen
+    try:
+        levels = measure(source)
+    except (ValueError, OSError) as error:
+        raise Refused(f"the audio to be transcribed cannot be read: {type(error).__name__}") from error
     segments = []
     for channel, loudness in enumerate(levels):
         spans = find_speech(loudness)
@@ -231,19 +255,8 @@ def listen(source: str, recognizer: str | None) -> dict[str, Any]:
             )
     segments.sort(key=lambda segment: (segment["start"], segment["speaker"]))
     seconds = _seconds(max(map(len, levels), default=0))
-    return {"language": language, "seconds": seconds, "transcriber": name, "segments": segments}
+    return {"language": language, "seconds": seconds, "transcriber": name, "segments": segments}, b""
 
 
 def _seconds(frames: int) -> float:
     return round(frames * FRAME / RATE, 2)
-
-
-if __name__ == "__main__":
-    asked = msgspec.json.decode(sys.stdin.buffer.read())
-    try:
-        transcript = listen(asked["source"], asked["recognizer"])
-    except (ValueError, OSError) as error:
-        sys.exit(f"the audio to be transcribed cannot be read: {type(error).__name__}")
-    sys.stdout.buffer.write(msgspec.json.encode(transcript))
-    sys.stdout.flush()
-    os._exit(0)  # nothing is freed, see _kept

@@ -1,10 +1,9 @@
-"""The transcriber that needs no service: a recognizer from a wheel, in a process of its own."""
+"""The transcriber that needs no service: a recognizer from a wheel, in a sandbox."""
 
 import asyncio
 import hashlib
 import math
 import os
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -12,11 +11,12 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.audio_apart import Crashed, run_apart
 from penstock.recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
+from penstock.sandbox import Limits, ProgramFailed, Reason, call
 
 Recognizer = Literal["moonshine", "pocketsphinx", "voice_activity"]
-_MEMORY = 2 << 30
+_PROGRAM = Path(__file__).with_name("listening.py")
+_FINAL = (Reason.CRASHED, Reason.CPU, Reason.OUTPUT)
 
 
 class OfflineTranscriber:
@@ -40,16 +40,22 @@ class OfflineTranscriber:
         _, _, seconds = operation.partition("-")
         if not seconds.isdecimal():
             raise TranscriptionFailed(f"{operation!r} is no operation of the offline transcriber")
-        asked = msgspec.json.encode({"source": str(await audio()), "recognizer": self._recognizer})
+        source = await audio()
+        # far more than it takes, so that only what is stuck is ended
+        cpu = 300 + 5 * int(seconds)
+        limits = Limits(cpu=cpu, wall=60 + 2 * cpu, memory=2 * 1024**3)
         loop = asyncio.get_running_loop()
-        async with self._turns.setdefault(loop, asyncio.Semaphore(self._at_once)):
-            with as_file(files(__package__) / "listening.py") as program:
-                try:
-                    # far more than it takes, so that only what is stuck is ended
-                    told = await run_apart(program, asked, seconds=300 + 5 * int(seconds), memory=_MEMORY)
-                except Crashed as error:
-                    raise TranscriptionFailed("the recording breaks what should recognize it") from error
-        return msgspec.json.decode(told, type=Transcript)
+        try:
+            async with self._turns.setdefault(loop, asyncio.Semaphore(self._at_once)):
+                asked = {"recognizer": self._recognizer}
+                answer = await call(_PROGRAM, "listen", limits, asked=asked, reads={"source": source})
+            return msgspec.convert(answer.facts, Transcript)
+        except ProgramFailed as error:
+            if error.reason in _FINAL:
+                raise TranscriptionFailed("the recording breaks what should recognize it") from error
+            raise
+        except msgspec.ValidationError as error:
+            raise TranscriptionFailed("the recording breaks what should recognize it") from error
 
     async def forget(self, operation: str | None, *, name: str) -> None:
         """Nothing was left anywhere."""

@@ -2,13 +2,18 @@
 
 import asyncio
 import os
-import sys
-from importlib.resources import as_file, files
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import msgspec
 
+from penstock import PenstockError
 from penstock.recipes.readings.voice import Speech
+from penstock.sandbox import Limits, ProgramFailed, Reason, call
+
+_SPEAKER = Path(__file__).with_name("speaker.py")
+_LIMITS = Limits(wall=900, cpu=600, memory=1024**3, output=256 * 1024**2)
+"""Room for an hour and a half of speech; a chapter has minutes."""
 
 
 class EspeakVoice:
@@ -30,30 +35,14 @@ class EspeakVoice:
             return await self._speak(paragraphs)
 
     async def _speak(self, paragraphs: list[str]) -> Speech:
-        asked = {
-            "paragraphs": paragraphs,
-            "voice": self._voice,
-            "words_per_minute": self._words_per_minute,
-            "pause": self._pause,
-        }
-        with as_file(files(__package__) / "speaker.py") as program:
-            # -P: the folder of the program is not where its imports are
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                str(program),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+        asked = {"voice": self._voice, "words_per_minute": self._words_per_minute, "pause": self._pause}
+        try:
+            # not locked: it opens its dictionaries when a text needs them
+            answer = await call(
+                _SPEAKER, "speak", _LIMITS, data=msgspec.json.encode(paragraphs), asked=asked, locked=False
             )
-            try:
-                spoken, complaint = await process.communicate(msgspec.json.encode(asked))
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
-        if process.returncode != 0:
-            raise RuntimeError(
-                complaint.decode(errors="replace").strip() or f"espeak-ng ended with {process.returncode}"
-            )
-        return Speech(spoken[4:], int.from_bytes(spoken[:4]))
+        except ProgramFailed as error:
+            if error.reason is Reason.MISSING:
+                raise PenstockError(f"the offline voice needs {error}: pip install 'penstock[readings]'") from None
+            raise
+        return Speech(answer.content, msgspec.convert(answer.facts["rate"], int))

@@ -1,4 +1,4 @@
-"""Opens pictures. Run by child.py, in a process of its own; imports nothing but Pillow."""
+"""Opens pictures. Run in a sandbox; imports nothing but Pillow."""
 
 import io
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ MAX_PIXELS = 50_000_000
 _TURNED = (5, 6, 7, 8)
 
 
-class Unreadable(Exception):
+class Refused(Exception):
     """Said to whoever bookmarked it."""
 
 
-def prepare() -> None:
+def prepare(**_: object) -> None:
     import copy  # noqa: F401
     import warnings
 
@@ -78,15 +78,15 @@ def _open(data: bytes) -> tuple["Image", int]:
     from PIL import Image, UnidentifiedImageError
 
     if looks_like_svg(data):
-        raise Unreadable("SVG pictures are not opened")
+        raise Refused("SVG pictures are not opened")
     try:
         image = Image.open(io.BytesIO(data), formats=[name for name in FORMATS if name != "MPO"])
     except Image.DecompressionBombError:
-        raise Unreadable(f"The picture has more than {MAX_PIXELS // 1_000_000} million pixels") from None
+        raise Refused(f"The picture has more than {MAX_PIXELS // 1_000_000} million pixels") from None
     except UnidentifiedImageError:
-        raise Unreadable("The file is no picture that can be opened") from None
+        raise Refused("The file is no picture that can be opened") from None
     if not (image.width and image.height):
-        raise Unreadable("The picture is empty")
+        raise Refused("The picture is empty")
     try:
         orientation = int(image.getexif().get(0x0112, 1))
     except Exception:

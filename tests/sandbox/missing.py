@@ -1,7 +1,7 @@
-"""A program for run_apart whose library is not installed."""
+"""A program for the sandbox whose library is not installed."""
 
 
-class Unreadable(Exception):
+class Refused(Exception):
     pass
 
 

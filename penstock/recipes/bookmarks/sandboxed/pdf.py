@@ -1,4 +1,4 @@
-"""Opens PDFs. Run by child.py, in a process of its own; imports nothing but pdfium and Pillow."""
+"""Opens PDFs. Run in a sandbox; imports nothing but pdfium and Pillow."""
 
 import io
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 _WRONG_PASSWORD = 4
 
 
-class Unreadable(Exception):
+class Refused(Exception):
     """Said to whoever bookmarked it."""
 
 
-def prepare() -> None:
+def prepare(**_: object) -> None:
     import pypdfium2
 
     # a page to try, for some things are imported only when they are needed, which would be too late
@@ -29,21 +29,21 @@ def first_page(data: bytes, width: int, height: int, max_pixels: int) -> tuple[d
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == _WRONG_PASSWORD:
-            raise Unreadable("The PDF is locked with a password") from None
-        raise Unreadable("The PDF is damaged") from None
+            raise Refused("The PDF is locked with a password") from None
+        raise Refused("The PDF is damaged") from None
     pages = len(document)
     if not pages:
-        raise Unreadable("The PDF has no pages")
+        raise Refused("The PDF has no pages")
     try:
         page = document[0]
         wide, high = page.get_size()
         if not (0 < wide < 1e6 and 0 < high < 1e6):
-            raise Unreadable("The PDF's first page has no size")
+            raise Refused("The PDF's first page has no size")
         # a page may be a yard of receipt, or a poster
         scale = min(width / wide, height / high, (max_pixels / (wide * high)) ** 0.5)
         image = page.render(scale=scale).to_pil().convert("RGB")
     except pypdfium2.PdfiumError:
-        raise Unreadable("The PDF's first page is damaged") from None
+        raise Refused("The PDF's first page is damaged") from None
     made = io.BytesIO()
     image.save(made, "PNG")
     title = document.get_metadata_dict().get("Title", "")

@@ -1,0 +1,62 @@
+"""Strangers' pictures and PDFs are opened in a sandbox: they may crash, swell or never end there."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from penstock import PenstockError
+from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.sandbox import Limits, ProgramFailed, Reason, call
+
+log = logging.getLogger(__name__)
+Facts = TypeVar("Facts")
+
+PICTURES = Path(__file__).with_name("picture.py")
+PDFS = Path(__file__).with_name("pdf.py")
+LIMITS = Limits(cpu=10, wall=30, memory=1024**3)
+MAX_BYTES = 64 * 1024**2
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_BROKEN = "The file broke the program that reads it"
+_TOLD = {
+    Reason.RAISED: "The file is damaged",
+    Reason.CRASHED: _BROKEN,
+    Reason.TIMEOUT: "The file took too long to read",
+    Reason.CPU: "The file took too long to read",
+    Reason.MEMORY: "The file takes too much memory to open",
+    Reason.OUTPUT: "The file becomes too large when it is opened",
+}
+
+
+async def read_file(
+    program: Path,
+    function: str,
+    data: bytes,
+    facts: type[Facts],
+    asked: Mapping[str, object] | None = None,
+    limits: Limits = LIMITS,
+) -> tuple[Facts, bytes]:
+    """What a function of a program's says about the data, and the bytes that it made of them. PageFailed if it could
+    not; whatever went wrong, this process goes on."""
+    if len(data) > MAX_BYTES:
+        raise PageFailed(f"The file is larger than {MAX_BYTES // 1024**2} MB")
+    # as many as there are cores: more would take their memory and be no sooner
+    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(os.cpu_count() or 1)):
+        try:
+            answer = await call(program, function, limits, data=data, asked=asked)
+        except ProgramFailed as error:
+            if error.reason is Reason.MISSING:
+                raise PenstockError(f"bookmarks need {error}: pip install 'penstock[bookmarks]'") from None
+            if error.reason is not Reason.REFUSED:
+                log.info("a stranger's file could not be read: %s", error)
+            raise PageFailed(_TOLD.get(error.reason, str(error)[:200])) from None
+    try:
+        return msgspec.convert(answer.facts, facts), answer.content
+    except msgspec.ValidationError:
+        # who breaks the program writes its answer
+        raise PageFailed(_BROKEN) from None

@@ -1,0 +1,48 @@
+"""The functions of `audio`, each call in a sandbox: a decoder that crashes takes only its process along, one that is
+taken over has that recording and nothing else, and cancelling the job ends it."""
+
+from pathlib import Path
+
+import msgspec
+
+from penstock import PenstockError
+from penstock.recipes.calls import audio
+from penstock.recipes.calls.audio import MAX_SECONDS, AudioFacts, NoAudio
+from penstock.sandbox import Limits, ProgramFailed, Reason, call
+
+_PROGRAM = Path(audio.__file__)
+_LIMITS = Limits(cpu=900, wall=1800, memory=1024**3, file_size=4 * 1024**3, output=1024**2)
+"""Four hours of two channels are 1.8 GB before they are compressed. Seconds of a processor tell what is stuck from what
+is on a busy machine."""
+_FINAL = (Reason.CRASHED, Reason.CPU, Reason.OUTPUT)
+
+
+async def extract_audio(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
+    """As `audio.extract_audio`. NoAudio is final; anything else raised may be tried again."""
+    with audio.made(to) as folded:
+        return await _call("extract", source, {"to": to, "folded": folded}, max_seconds)
+
+
+async def to_ogg_opus(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
+    """As `audio.to_ogg_opus`."""
+    with audio.made(to):
+        return await _call("convert", source, {"to": to}, max_seconds)
+
+
+async def _call(function: str, source: Path, writes: dict[str, Path], max_seconds: float) -> AudioFacts:
+    try:
+        answer = await call(
+            _PROGRAM, function, _LIMITS, asked={"max_seconds": max_seconds}, reads={"source": source}, writes=writes
+        )
+        return audio.facts_from(answer.facts)
+    except ProgramFailed as error:
+        if error.reason is Reason.REFUSED:
+            raise NoAudio(str(error)) from None
+        if error.reason is Reason.MISSING:
+            raise PenstockError(f"calls need {error}: pip install 'penstock[calls]'") from None
+        if error.reason in _FINAL:
+            raise NoAudio("the file breaks what should decode it") from error
+        raise
+    except msgspec.ValidationError as error:
+        # who breaks the program writes its answer
+        raise NoAudio("the file breaks what should decode it") from error

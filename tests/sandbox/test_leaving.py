@@ -1,0 +1,96 @@
+"""Of a sandboxed program nothing is left, however its caller leaves."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import psutil
+import pytest
+
+from penstock.sandbox import Limits, call, started
+
+HOSTILE = Path(__file__).with_name("hostile.py")
+LIMITS = Limits(wall=600)
+
+
+def running(words: str) -> list[int]:
+    """Processes that have these words in their command line, and run."""
+    return [
+        each.pid
+        for each in psutil.process_iter(["cmdline", "status"])
+        if each.info["status"] != psutil.STATUS_ZOMBIE and words in (each.info["cmdline"] or ())
+    ]
+
+
+async def test_cancelling_at_any_moment_leaves_nobody_and_nothing_hangs() -> None:
+    random = Random(7)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(call(HOSTILE, "deaf", LIMITS, data=bytes(2_000_000), locked=random.random() < 0.5))
+        await asyncio.sleep(random.random() * random.choice((0.002, 0.02, 0.2)))
+        task.cancel()
+        if random.random() < 0.3:
+            # and again, while it is tidying up
+            await asyncio.sleep(0)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async with asyncio.timeout(60):
+        for _ in range(10):
+            await asyncio.gather(*(cancelled() for _ in range(3)))
+    assert psutil.Process().children() == []
+
+
+async def test_one_that_says_more_than_is_read_does_not_hold_its_caller() -> None:
+    async with asyncio.timeout(30):
+        command = [sys.executable, "-c", "import os\nwhile True: os.write(1, bytes(65536))"]
+        async with started(command, LIMITS, env={}) as process:
+            await process.reader.readexactly(1)
+    assert not psutil.pid_exists(process.pid)
+
+
+async def test_what_a_program_has_started_goes_with_it() -> None:
+    words = "breed-and-leave"
+    program = "import os, time\nfor _ in range(3):\n    if os.fork() == 0: time.sleep(600)\nos.write(1, b'x')\n"
+    async with asyncio.timeout(30), started([sys.executable, "-c", program, words], LIMITS, env={}) as process:
+        # its children have its output, so there is an end only when they are gone
+        assert await process.reader.read() == b"x"
+        assert await process.wait() == 0
+    assert running(words) == []
+
+
+async def test_a_program_that_cannot_be_run_is_one_that_ended() -> None:
+    async with asyncio.timeout(30), started(["/no/such/program"], LIMITS, env={}) as process:
+        assert await process.wait() == 1
+
+
+LEAVING = """
+import asyncio, sys
+from penstock.sandbox import Limits, started
+async def main():
+    async with started(["/bin/sh", "-c", "sleep 600 & echo x; wait", "leaving"], Limits(wall=600), env={}) as process:
+        await process.reader.readline()
+        print(process.pid, flush=True)
+        if sys.argv[1] == "exit":
+            raise SystemExit
+        await asyncio.sleep(600)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", ["exit", "kill"])
+def test_who_leaves_takes_its_programs_along(how: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", LEAVING, how], stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        pid = int(worker.stdout.readline())
+        if how == "kill":
+            worker.kill()
+        assert worker.wait(30) in (0, -9)
+    deadline = time.monotonic() + 30
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline, "the program outlived who started it"
+        time.sleep(0.01)
