@@ -5,13 +5,12 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from penstock.server import Problem
+from penstock.server import CheckedRoute, Problem
 
 
-class Refusing(APIRoute):
+class Refusing(CheckedRoute):
     """A route that answers 400 to what does not fit, and names the fields."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

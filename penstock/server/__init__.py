@@ -1,8 +1,9 @@
 """The HTTP API: jobs, live progress, artifacts, workers without a database.
 
 An application's own routes take `Caller` or `Service` (who asks) and `Shared` (what the server has) as parameters,
-raise `Problem`, and begin work on a caller's behalf with `start`, `start_each` and `start_batch`. `visible_job` and
-`follow` tell of jobs, `link_to` and `send_zip` hand out artifacts, `problems` documents what a route may answer with.
+raise `Problem`, and begin work on a caller's behalf with `start`, `start_each` and `start_batch`; as a `CheckedRoute`
+they know who asks before they read anything. `visible_job` and `follow` tell of jobs, `link_to` and `send_zip` hand out
+artifacts, `problems` documents what a route may answer with.
 """
 
 from penstock.engine.calls import SeenJob
@@ -10,6 +11,7 @@ from penstock.server.artifact_links import link_to
 from penstock.server.asgi import Server
 from penstock.server.documented import problems
 from penstock.server.following import StreamCaller, follow, follow_all
+from penstock.server.http.route import CheckedRoute
 from penstock.server.identity import Identity
 from penstock.server.problems import Problem
 from penstock.server.services import Caller, Service, Services, Shared
@@ -20,6 +22,7 @@ from penstock.server.zipping import send_zip
 
 __all__ = [
     "Caller",
+    "CheckedRoute",
     "Identity",
     "Problem",
     "SeenJob",

@@ -17,6 +17,8 @@ from penstock.server.traffic import Traffic
 from penstock.server.upkeep import Upkeep
 from penstock.server.waiting_workers import WaitingWorkers
 
+_CALLER = "penstock.caller"
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -45,7 +47,10 @@ def services_of(request: Request) -> Services:
 
 async def caller_of(request: Request) -> Identity:
     """Who asks: by bearer token or service key, anonymous without; 401 for what does not verify."""
-    return await services_of(request).authenticator.identify(request.headers)
+    known: Identity | None = request.scope.get(_CALLER)
+    if known is None:
+        known = request.scope[_CALLER] = await services_of(request).authenticator.identify(request.headers)
+    return known
 
 
 async def user_or_service(request: Request) -> Identity:

@@ -9,6 +9,7 @@ import uvicorn
 
 from penstock.errors import PenstockError
 from penstock.server.asgi import Server
+from penstock.server.http.protocol import protocol_for
 
 LAST_REQUESTS = 10
 """Seconds that requests under way have when the server is stopped."""
@@ -37,9 +38,11 @@ class HttpServer:
     def __init__(self, server: Server, listening: socket.socket) -> None:
         self._server = server
         self._socket = listening
+        settings = server.services.settings
         config = uvicorn.Config(
             server.asgi,
-            http="httptools",
+            http=protocol_for(settings),
+            timeout_keep_alive=settings.idle_timeout,  # type: ignore[arg-type]
             loop="none",
             lifespan="on",
             log_config=None,

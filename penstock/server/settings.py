@@ -25,6 +25,14 @@ class ServerSettings:
     """The server's address as its callers see it: signed links begin with it. Without one they are relative."""
     database_timeout: float = 2.0
     """Seconds after which a request is answered with 503 when the database cannot be reached, or answers nobody."""
+    max_headers: int = 100
+    max_header_bytes: int = 32_768
+    """Of a request's first line and its headers together."""
+    header_timeout: float = 10.0
+    """Seconds that a request's headers may take."""
+    idle_timeout: float = 5.0
+    """Seconds that a connection stays open without a request. Remote workers use theirs again within four."""
+    max_connections: int = 10_000
     max_body: int = 1_048_576
     """Bytes of a request's body; uploads of artifacts have their own limit."""
     max_upload: int = 1_073_741_824

@@ -14,6 +14,7 @@ from penstock.engine import calls
 from penstock.server.artifact_links import link_to
 from penstock.server.documented import problems
 from penstock.server.file_headers import Unsatisfiable, disposition, matches, read_range
+from penstock.server.http.route import CheckedRoute
 from penstock.server.identity import Identity
 from penstock.server.models import Shape
 from penstock.server.problems import Problem
@@ -23,7 +24,7 @@ from penstock.server.shapes import encode
 from penstock.server.signing import links_for
 from penstock.server.visible import run_for
 
-router = APIRouter(tags=["artifacts"])
+router = APIRouter(route_class=CheckedRoute, tags=["artifacts"])
 router.include_router(zips.router)
 
 _JSON = "application/json"

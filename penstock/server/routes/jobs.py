@@ -12,12 +12,13 @@ from penstock.job import JobState
 from penstock.server import models, starting
 from penstock.server.artifact_links import artifact_links
 from penstock.server.documented import problems
+from penstock.server.http.route import CheckedRoute
 from penstock.server.problems import Problem, not_found
 from penstock.server.services import Caller, Shared
 from penstock.server.shapes import encode, job_shape, service_shape, version_of
 from penstock.server.visible import run_for, visible_job
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(route_class=CheckedRoute, tags=["jobs"])
 
 _JSON = "application/json"
 IdempotencyKey = Annotated[

@@ -10,6 +10,7 @@ from penstock.job import JobState
 from penstock.scaling import wanted_workers
 from penstock.server import models
 from penstock.server.documented import problems
+from penstock.server.http.route import CheckedRoute
 from penstock.server.metrics import CONTENT_TYPE, exposition
 from penstock.server.problems import Problem
 from penstock.server.services import Caller, Service, Shared
@@ -17,7 +18,7 @@ from penstock.server.shapes import encode
 from penstock.server.visible import run_for
 from penstock.worker.worker import SLOTS
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(route_class=CheckedRoute, tags=["operations"])
 
 _JSON = "application/json"
 

@@ -17,13 +17,14 @@ from penstock.payload import clean
 from penstock.remote import messages
 from penstock.server import completing, long_polls, models, work_models
 from penstock.server.documented import problems
+from penstock.server.http.route import CheckedRoute
 from penstock.server.problems import Problem
 from penstock.server.routes import work_of_job, work_uploads
 from penstock.server.services import Shared, service_only
 from penstock.server.waiting_workers import WaitingWorkers
 from penstock.server.work_models import Batch, Held
 
-router = APIRouter(prefix="/api/work", tags=["workers"], dependencies=[Depends(service_only)])
+router = APIRouter(route_class=CheckedRoute, prefix="/api/work", tags=["workers"], dependencies=[Depends(service_only)])
 router.include_router(work_of_job.router)
 router.include_router(work_uploads.router)
 

@@ -14,10 +14,11 @@ from penstock.payload import encode_output, loads
 from penstock.remote import messages
 from penstock.server import work_models
 from penstock.server.documented import problems
+from penstock.server.http.route import CheckedRoute
 from penstock.server.problems import Problem
 from penstock.server.services import Services, Shared
 
-router = APIRouter()
+router = APIRouter(route_class=CheckedRoute)
 
 LeaseAsked = Annotated[int, Query(ge=0, le=2**53, description="The worker's lease.")]
 ClaimsAsked = Annotated[int, Query(ge=0, le=2**31 - 1, description="`claims` of the job as it was claimed.")]

@@ -17,12 +17,13 @@ from penstock.job import ClaimedJob, Job, Lease
 from penstock.payload import encode_args
 from penstock.remote.messages import StoredFile
 from penstock.server.documented import problems
+from penstock.server.http.route import CheckedRoute
 from penstock.server.models import Shape
 from penstock.server.problems import Problem
 from penstock.server.routes.work_of_job import ClaimsAsked, LeaseAsked, refuse_others
 from penstock.server.services import Shared
 
-router = APIRouter()
+router = APIRouter(route_class=CheckedRoute)
 
 Name = Annotated[str, Path(min_length=1, max_length=1000, description="resume.pdf, or audio/chapter1.mp3.")]
 

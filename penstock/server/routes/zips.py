@@ -12,6 +12,7 @@ from penstock.engine import calls
 from penstock.flow import BATCH
 from penstock.job import JobState
 from penstock.server.documented import problems
+from penstock.server.http.route import CheckedRoute
 from penstock.server.identity import Identity
 from penstock.server.models import Shape
 from penstock.server.problems import Problem
@@ -20,7 +21,7 @@ from penstock.server.shapes import encode
 from penstock.server.visible import run_for, visible_job
 from penstock.server.zipping import send_zip
 
-router = APIRouter()
+router = APIRouter(route_class=CheckedRoute)
 
 _ZIP: dict[str, Any] = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
 

@@ -12,13 +12,13 @@ from penstock.recipes.calls.call import Call
 from penstock.recipes.calls.pipeline import Pipeline
 from penstock.recipes.calls.routes.access import refuse_strangers, visible_call
 from penstock.recipes.calls.routes.shapes import COLUMNS, Accepted, Calls, CallStatus, stages_of, summary
-from penstock.server import Caller, Problem, Services, Shared, link_to, problems
+from penstock.server import Caller, CheckedRoute, Problem, Services, Shared, link_to, problems
 
 _JSON = "application/json"
 
 
 def make_router(pipeline: Pipeline) -> APIRouter:
-    router = APIRouter(prefix="/calls", tags=["calls"])
+    router = APIRouter(route_class=CheckedRoute, prefix="/calls", tags=["calls"])
 
     @router.get("", summary="Calls of an organisation, newest first", response_model=Calls, responses=problems(403))
     async def list_calls(

@@ -15,7 +15,7 @@ from penstock.recipes.calls.pipeline import Pipeline
 from penstock.recipes.calls.routes.access import refuse_strangers
 from penstock.recipes.calls.routes.shapes import Accepted
 from penstock.recipes.calls.uploading import content_type_of, receive
-from penstock.server import Caller, Identity, Problem, Services, Shared, problems
+from penstock.server import Caller, CheckedRoute, Identity, Problem, Services, Shared, problems
 
 FileName = Annotated[
     str,
@@ -50,7 +50,7 @@ _BODY = {
 
 
 def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
-    router = APIRouter(prefix="/calls", tags=["calls"])
+    router = APIRouter(route_class=CheckedRoute, prefix="/calls", tags=["calls"])
 
     @router.post(
         "",

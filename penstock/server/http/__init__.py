@@ -1,0 +1,1 @@
+"""What lies below the API: connections, and what a request may cost before anybody knows who sends it."""

@@ -1,0 +1,125 @@
+"""Somebody without a token, on raw connections: costs no memory, holds nothing open, is answered at once."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from penstock.testing.database import throw_away
+from tests.security.process import Served, read_answer, served, token
+
+PATIENCE = 1.0
+MOST = 40
+
+
+@pytest.fixture(scope="module")
+def shop(server: str, template: str) -> Iterator[Served]:
+    with (
+        throw_away(server, template) as url,
+        served(
+            url,
+            PENSTOCK_HEADER_TIMEOUT=str(PATIENCE),
+            PENSTOCK_IDLE_TIMEOUT=str(PATIENCE),
+            PENSTOCK_BODY_TIMEOUT=str(PATIENCE),
+            PENSTOCK_MAX_CONNECTIONS=str(MOST),
+        ) as shop,
+    ):
+        yield shop
+
+
+def flood(shop: Served, start: bytes, piece: bytes, megabytes: int) -> int:
+    """The status that ends it."""
+    with shop.open(start) as opened:
+        with suppress(ConnectionError):
+            for _ in range(megabytes * 2**20 // len(piece)):
+                opened.sendall(piece)
+        return read_answer(opened).status
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        (b"GET / HTTP/1.1\r\n", b"a:\r\n" * 16384),
+        (b"GET / HTTP/1.1\r\na: ", b"a" * 65536),
+        (b"GET /", b"a" * 65536),
+        (
+            b"POST /api/jobs/start HTTP/1.1\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer "
+            + token().encode()
+            + b"\r\n\r\n1\r\n{\r\n0\r\n",
+            b"a:\r\n" * 16384,
+        ),
+    ],
+    ids=["tiny headers", "one header", "an address", "trailers"],
+)
+def test_headers_without_end_are_refused_and_cost_no_memory(shop: Served, start: bytes, piece: bytes) -> None:
+    before = shop.memory
+    # 0: the connection was reset while we were writing
+    assert flood(shop, start, piece, megabytes=20) in (431, 0)
+    assert shop.memory < before + 20
+
+
+def test_who_sends_too_many_headers_is_told(shop: Served) -> None:
+    many = b"".join(b"h%d: 1\r\n" % n for n in range(101))
+    with shop.open(b"GET /healthz HTTP/1.1\r\n" + many + b"\r\n") as opened:
+        answer = read_answer(opened)
+    assert (answer.status, answer.headers["content-type"]) == (431, "application/problem+json")
+    assert b"more than 100 headers" in answer.body
+    few = {f"h{n}": "1" for n in range(90)}
+    assert shop.ask("GET", "/healthz", **few).status == 200
+
+
+def ended_within(opened: socket.socket, seconds: float) -> bool:
+    began = time.monotonic()
+    read_answer(opened)
+    return time.monotonic() - began < seconds
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /heal",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /api/jobs/start HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{",
+        b"POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{",
+        b"POST /api/jobs/start HTTP/1.1\r\nContent-Length: 99\r\nAuthorization: Bearer "
+        + token().encode()
+        + b"\r\n\r\n{",
+    ],
+    ids=["nothing", "half a line", "half a head", "half a second", "idle", "a stranger's body", "no route", "a body"],
+)
+def test_what_is_half_sent_does_not_stay_open(shop: Served, sent: bytes) -> None:
+    with shop.open(sent) as opened:
+        # what is left over of a body may take five seconds
+        assert ended_within(opened, PATIENCE + 6.5)
+
+
+def test_a_body_is_not_waited_for_before_the_token_is_looked_at(shop: Served) -> None:
+    for path in ("/api/jobs/start", "/api/jobs/batch", "/api/jobs/tick", "/api/work/leases"):
+        for authorization in (b"", b"Authorization: Bearer nonsense\r\n"):
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nContent-Type: application/json\r\n"
+            with shop.open(head.encode() + authorization + b"\r\n{") as opened:
+                opened.settimeout(PATIENCE / 2)
+                assert opened.recv(12) == b"HTTP/1.1 401"
+
+
+def test_connections_are_counted(shop: Served) -> None:
+    with ExitStack() as stack:
+        held = [stack.enter_context(shop.open(b"GET /he")) for _ in range(MOST)]
+        with shop.open(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") as one_more:
+            assert read_answer(one_more).status == 503
+        assert held
+    # those that are left make room
+    began = time.monotonic()
+    while shop.ask("GET", "/healthz").status != 200:
+        assert time.monotonic() - began < 10
+
+
+def test_many_requests_at_once_on_one_connection_end_it(shop: Served) -> None:
+    with shop.open(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n" * 2000) as opened:
+        read_answer(opened)
+    assert shop.ask("GET", "/healthz").status == 200
