@@ -4,7 +4,7 @@ export PYTHON
 BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
 
-.PHONY: help demo test lint types tools test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean
+.PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,6 +19,9 @@ demo: .venv/.ready  ## start everything, run all four applications, and leave th
 test: .venv/.ready  ## lint, types and tests, on the embedded Postgres
 	@$(MAKE) --no-print-directory -j3 lint types tools
 	@scripts/run-tests
+
+test-slow: .venv/.ready  ## the long forms: every hostile page, a thousand calls, random requests; half an hour
+	@scripts/run-tests -m slow -o faulthandler_timeout=2400
 
 tools:
 	@scripts/setup-tests

@@ -10,11 +10,19 @@ import pytest
 
 from penstock.engine import PostgresEngine
 from penstock.testing.database import embedded_server, migrated_template, throw_away
+from tests import slow
 from tests.databases import DatabasesAhead
+
+pytest_plugins = ["tests.time_limit"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as in the background of a shell script: the programs that tests interrupt would inherit it, and never end
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    slow.ask(config.option.markexpr)
+
 
 CACHE = Path(__file__).parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]

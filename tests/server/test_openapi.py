@@ -1,9 +1,8 @@
 """The whole API, asked with whatever its description allows and forbids, by anybody: no 500, nothing undocumented.
 
-With PENSTOCK_FULL=1 at random and for much longer.
+When slow tests are asked for, at random and for much longer.
 """
 
-import os
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -16,12 +15,13 @@ from schemathesis.specs.openapi import checks
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
 from penstock.testing.database import throw_away
+from tests import slow
 from tests.server.fitting import fit
 from tests.server.seeded import HEADERS, SeededServer, Seeds, seeded_server
 
 Case: TypeAlias = schemathesis.Case[Any]
+pytestmark = [pytest.mark.slow, pytest.mark.time_limit(1800)] if slow.asked_for else []
 
-FULL = os.environ.get("PENSTOCK_FULL") == "1"
 DESCRIPTION = Server(Penstock("postgresql://nowhere"), ServerSettings()).asgi.openapi()
 
 LONGEST_URL = 60_000
@@ -39,16 +39,16 @@ def schema_for(caller: str, examples: int) -> Any:
     accepted = ["2xx", "3xx", "401", "403", "404", "409", "410", "429"]
     config = {
         "generation": {
-            "max-examples": examples * 60 if FULL else examples,
-            "deterministic": not FULL,
+            "max-examples": examples * 60 if slow.asked_for else examples,
+            "deterministic": not slow.asked_for,
             "database": "none",
-            "no-shrink": not FULL,
+            "no-shrink": not slow.asked_for,
             "with-security-parameters": caller == "anonymous",
         },
         "phases": {
             # learning from answers would make one test depend on those before it
             "fuzzing": {"extra-data-sources": {"responses": False}},
-            "coverage": {"extra-data-sources": {"responses": False}, "enabled": FULL or caller == "service"},
+            "coverage": {"extra-data-sources": {"responses": False}, "enabled": slow.asked_for or caller == "service"},
         },
         "checks": {
             "positive_data_acceptance": {"expected-statuses": accepted},
@@ -60,7 +60,7 @@ def schema_for(caller: str, examples: int) -> Any:
                 "checks": {"positive_data_acceptance": {"expected-statuses": [*accepted, "422"]}},
             },
             # most of the 2,262 cases, for the bodies with the most fields; they are our own workers'
-            *([] if FULL else [{"include-tag": "workers", "phases": {"coverage": {"enabled": False}}}]),
+            *([] if slow.asked_for else [{"include-tag": "workers", "phases": {"coverage": {"enabled": False}}}]),
         ],
         "suppress-health-check": ["all"],
     }  # fmt: skip

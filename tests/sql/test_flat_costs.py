@@ -1,7 +1,6 @@
 """What a claim or a look-up costs does not depend on how many jobs there are. Counted in blocks, which no busy machine
 can change."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +22,6 @@ BATCH = 100
 FEW = Crowd(ready=1_000, scheduled=1_000, finished=1_000)
 MANY = Crowd(ready=1_000_000, scheduled=1_000_000, finished=1_000_000)
 STILL_MORE = Crowd(ready=5_000_000, scheduled=1_000_000, finished=0)
-at_leisure = pytest.mark.skipif(os.environ.get("PENSTOCK_FULL") != "1", reason="takes minutes; set PENSTOCK_FULL=1")
 
 
 def blocks_of(connection: psycopg.Connection[Any], call: Call[object]) -> int:
@@ -66,7 +64,7 @@ def cost_in(server: str, crowd: Crowd, measure: Callable[[psycopg.Connection[Any
     "crowd",
     [
         pytest.param(MANY, id="1,000,000 ready and 1,000,000 later"),
-        pytest.param(STILL_MORE, id="5,000,000 ready and 1,000,000 later", marks=at_leisure),
+        pytest.param(STILL_MORE, id="5,000,000 ready and 1,000,000 later", marks=pytest.mark.slow),
     ],
 )
 def test_a_claim_costs_the_same_among_many_jobs(newest_version: str, crowd: Crowd) -> None:

@@ -1,7 +1,6 @@
 """A browser for the tests, pages for it to see, and an eye on what it leaves behind."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -19,7 +18,6 @@ try:
     MISSING = None
 except NoBrowser as error:
     MISSING = str(error)
-at_leisure = pytest.mark.skipif(os.environ.get("PENSTOCK_FULL") != "1", reason="takes a minute; set PENSTOCK_FULL=1")
 needs_chromium = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
 
 Served = str | Answer | Callable[[Request], Awaitable[Answer] | Answer]

@@ -19,7 +19,7 @@ from penstock.recipes.bookmarks.browser.finding import find_chromium
 from penstock.recipes.bookmarks.failures import PageFailed
 from tests.http_server import Answer, Request, serving
 from tests.outbound.certificates import certified
-from tests.recipes.bookmarks.browser_looking import PAGES, at_leisure, needs_chromium, nothing_left, pages, runs
+from tests.recipes.bookmarks.browser_looking import PAGES, needs_chromium, nothing_left, pages, runs
 
 GUARD = Guard([PAGES])
 HOUSE = """<!doctype html><html lang=en><head><title> The
@@ -85,9 +85,9 @@ async def test_what_comes_late_is_waited_for_and_what_never_comes_is_not() -> No
     ("path", "problem"),
     [
         ("/missing", "HTTP 404"),
-        pytest.param("/broken", "HTTP 500", marks=at_leisure),
-        pytest.param("/nothing", "HTTP 204", marks=at_leisure),
-        pytest.param("/closed", "HTTP 401", marks=at_leisure),
+        pytest.param("/broken", "HTTP 500", marks=pytest.mark.slow),
+        pytest.param("/nothing", "HTTP 204", marks=pytest.mark.slow),
+        pytest.param("/closed", "HTTP 401", marks=pytest.mark.slow),
     ],
 )
 async def test_what_is_no_page_fails_in_words(path: str, problem: str) -> None:

@@ -19,7 +19,7 @@ from penstock.recipes.bookmarks.browser import Browser
 from penstock.recipes.bookmarks.failures import PageFailed
 from tests.http_server import Answer
 from tests.recipes.bookmarks.browser_cases import INNER, NAMES, OTHER_SCHEMES
-from tests.recipes.bookmarks.browser_looking import PAGES, Served, at_leisure, needs_chromium, pages
+from tests.recipes.bookmarks.browser_looking import PAGES, Served, needs_chromium, pages
 
 
 @dataclass
@@ -112,7 +112,9 @@ def sending(url: str) -> list[Served]:
 
 
 @needs_chromium
-@pytest.mark.parametrize("way", [1, 6, 7, *(pytest.param(way, marks=at_leisure) for way in (0, 2, 3, 4, 5, 8, 9))])
+@pytest.mark.parametrize(
+    "way", [1, 6, 7, *(pytest.param(way, marks=pytest.mark.slow) for way in (0, 2, 3, 4, 5, 8, 9))]
+)
 async def test_chromium_refuses_to_be_sent_there(way: int) -> None:
     targets = ["http://2130706433:{port}/", "https://inner.invalid:{port}/", "http://169.254.169.254/"]
     async with watching() as canary, pages({"/": sending(canary.at(targets[way % 3]))[way]}) as server:
@@ -122,7 +124,7 @@ async def test_chromium_refuses_to_be_sent_there(way: int) -> None:
 
 @needs_chromium
 @pytest.mark.parametrize("target", [
-    "file:///etc/passwd", *(pytest.param(each, marks=at_leisure) for each in OTHER_SCHEMES[2:8]),
+    "file:///etc/passwd", *(pytest.param(each, marks=pytest.mark.slow) for each in OTHER_SCHEMES[2:8]),
 ])  # fmt: skip
 async def test_chromium_refuses_to_leave_the_web(target: str) -> None:
     async with watching() as canary:
@@ -156,7 +158,7 @@ NOT_FETCHED = {"preconnect", "window"}
 
 
 @needs_chromium
-@pytest.mark.parametrize("program", [None, pytest.param("chromium", marks=at_leisure)])
+@pytest.mark.parametrize("program", [None, pytest.param("chromium", marks=pytest.mark.slow)])
 async def test_no_part_of_a_page_reaches_there_and_the_page_is_seen_all_the_same(program: str | None) -> None:
     executable = program and shutil.which(program)
     if program and not executable:

@@ -1,7 +1,6 @@
 """What `make demo` shows of the recipe."""
 
 import json
-import os
 from pathlib import Path
 
 import httpx
@@ -16,7 +15,7 @@ from tests.recipes.asking import SECRET, names_in
 from tests.recipes.bookmarks.asking import serving
 
 
-@pytest.mark.skipif(os.environ.get("PENSTOCK_FULL") != "1", reason="`make demo` shows it too: needs its port")
+@pytest.mark.slow  # and `make demo`, whose port it needs, shows it too
 async def test_it_leaves_what_was_found_out_in_a_folder(url: str, files: Path, tmp_path: Path) -> None:
     made = tmp_path / "made"
     async with Penstock(url, artifacts=files) as app:

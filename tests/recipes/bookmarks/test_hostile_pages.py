@@ -12,7 +12,7 @@ from penstock.outbound import Guard
 from penstock.recipes.bookmarks.browser import Browser, Capture
 from penstock.recipes.bookmarks.failures import PageFailed
 from tests.http_server import Answer, Request
-from tests.recipes.bookmarks.browser_looking import PAGES, Served, at_leisure, needs_chromium, nothing_left, pages
+from tests.recipes.bookmarks.browser_looking import PAGES, Served, needs_chromium, nothing_left, pages
 
 pytestmark = needs_chromium
 TIMEOUT = 4.0
@@ -117,7 +117,7 @@ async def test_a_hostile_page_costs_one_failure(what: str) -> None:
         await look_at(served)
 
 
-@at_leisure
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FAILING_AT_LEISURE)
 async def test_other_hostile_pages_cost_one_failure(what: str) -> None:
     served, problem = FAILING_AT_LEISURE[what]
@@ -138,7 +138,7 @@ async def test_memory_beside_the_heap_is_limited_too() -> None:
     assert 1 <= int(capture.title) <= 20
 
 
-@at_leisure
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SEEN_AT_LEISURE)
 async def test_what_only_annoys_is_seen_or_fails_in_time(what: str) -> None:
     with suppress(PageFailed):

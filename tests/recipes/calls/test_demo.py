@@ -1,7 +1,6 @@
-"""The demonstration as it is: a real voice, a real ear. With PENSTOCK_FULL=1 the whole conversation."""
+"""The demonstration as it is: a real voice, a real ear."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,18 @@ from rich.progress import Progress
 from penstock.recipes.calls import demo
 from tests.recipes.calls.conftest import Make
 
-FULL = os.environ.get("PENSTOCK_FULL") == "1"
 SHORT = [(0, "Good morning, how are you?"), (1, "Hello.")]
 
 
+@pytest.mark.parametrize(
+    "conversation", [SHORT, pytest.param(demo.CONVERSATION, marks=pytest.mark.slow)], ids=["short", "whole"]
+)
 async def test_what_two_people_say_is_written_down_and_measured(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conversation: list[tuple[int, str]]
 ) -> None:
     for name in ("SPEECHKIT_API_KEY", "SPEECHKIT_IAM_TOKEN", "CALLS_ANALYSIS_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    if not FULL:
-        monkeypatch.setattr(demo, "CONVERSATION", SHORT)
+    monkeypatch.setattr(demo, "CONVERSATION", conversation)
     async with make(transcriber=None, analyst=None) as calls, calls.worker():
         ada = calls.user("ada", demo.ORG)
         ada.client.headers.update(ada.headers)

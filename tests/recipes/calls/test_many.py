@@ -1,10 +1,7 @@
-"""Many calls that wait for their transcriptions: they need as many workers as are busy, not as many as there are calls.
-
-With PENSTOCK_FULL=1 a thousand of them.
-"""
+"""Many calls that wait for their transcriptions: they need as many workers as are busy, not as many as there are
+calls."""
 
 import asyncio
-import os
 import threading
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import psycopg
+import pytest
 
 from penstock import JobContext, Penstock
 from penstock.middleware import CallNext
@@ -25,10 +23,6 @@ from tests.recipes.calls.asking import ACME
 from tests.recipes.calls.providers import Clerk, Reader, transcript_of
 from tests.worker.running import working
 
-FULL = os.environ.get("PENSTOCK_FULL") == "1"
-CALLS = 1000 if FULL else 50
-INTERVAL = CALLS / 50
-"""Seconds between two looks at a call, so that there is time in between."""
 SLOTS = 4
 POOL = 6
 SOUND = b"as far as anybody here can tell"
@@ -37,9 +31,13 @@ SOUND = b"as far as anybody here can tell"
 class Patient(Clerk):
     """Nothing is ready before it has been asked about every call: then all of them wait at the same time."""
 
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self._calls = calls
+
     async def poll(self, operation: str, audio: AudioSource) -> Transcript | None:
         self.asked[operation] += 1
-        return transcript_of((await audio()).read_bytes()) if len(self.asked) == CALLS else None
+        return transcript_of((await audio()).read_bytes()) if len(self.asked) == self._calls else None
 
 
 class Watched:
@@ -86,27 +84,32 @@ async def begin(app: Penstock, pipeline: Pipeline, connection: psycopg.Connectio
     await app.aenqueue_many(jobs)
 
 
-async def test_calls_in_flight_need_only_as_many_slots_as_are_busy(url: str, tmp_path: Path, connect: Connect) -> None:
-    connection, clerk = connect(), Patient()
+@pytest.mark.parametrize("calls", [50, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.time_limit(600)])])
+async def test_calls_in_flight_need_only_as_many_slots_as_are_busy(
+    url: str, tmp_path: Path, connect: Connect, calls: int
+) -> None:
+    connection, clerk = connect(), Patient(calls)
+    # so that between two looks at a call there is time for the others
+    interval = calls / 50
     watched = Watched(connection)
     async with Penstock(url, artifacts=tmp_path / "files", pool_size=POOL) as app:
-        stages = Stages(CallFiles(app), clerk, Reader(), INTERVAL)
+        stages = Stages(CallFiles(app), clerk, Reader(), interval)
         pipeline = Pipeline(app, stages, max_polls=100_000)
         app.middleware(watched)
         app.add_migrations("calls", files(recipe) / "migrations")
         await asyncio.to_thread(app.migrate)
-        for _ in range(CALLS):
+        for _ in range(calls):
             await begin(app, pipeline, connection)
-        async with working(app, {"calls": SLOTS, "calls_audio": SLOTS}), asyncio.timeout(600 if FULL else 60):
+        async with working(app, {"calls": SLOTS, "calls_audio": SLOTS}):
             while connection.execute("select from penstock.jobs limit 1").rowcount:
                 watched.look_around()
                 await asyncio.sleep(0.1)
     ended = "select kind, count(*) from penstock.history where state = 'succeeded' group by kind order by kind"
     assert connection.execute(ended.encode()).fetchall() == [
-        (kind, CALLS) for kind in ("analyze", "extract_audio", "transcribe_poll", "transcribe_start")
+        (kind, calls) for kind in ("analyze", "extract_audio", "transcribe_poll", "transcribe_start")
     ]
-    assert len(clerk.asked) == CALLS
-    assert watched.waiting >= 0.8 * CALLS
+    assert len(clerk.asked) == calls
+    assert watched.waiting >= 0.8 * calls
     assert watched.busy <= 2 * SLOTS
     # those of the pool and some of the worker's own, two threads for each slot; however many calls wait
     assert watched.connections <= POOL + 10
