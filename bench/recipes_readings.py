@@ -34,7 +34,9 @@ BUDGET = {"readings_overhead_percent": 10.0}
 ROUNDS = 2
 JOBS = 50
 
-app = make_app(queues=dict.fromkeys(QUEUES, os.environ["BENCH_QUEUE"]) if "BENCH_QUEUE" in os.environ else QUEUES)
+app = make_app(
+    queues=dict.fromkeys(QUEUES, os.environ["BENCH_QUEUE"]) if "BENCH_QUEUE" in os.environ else QUEUES, per_day=None
+)
 
 
 @app.middleware
@@ -82,7 +84,7 @@ def _readings(choices: dict[str, str], queues: str) -> list[tuple[float, float]]
             "PENSTOCK_JWT_SECRET": SECRET,
             "BENCH_TIMES": str(times),
         }
-        with make_app(postgres.url) as migrating:
+        with make_app(postgres.url, per_day=None) as migrating:
             migrating.migrate()
         with (
             _running(environment, "server", "bench.recipes_readings:app", "--port", str(port)),

@@ -38,7 +38,10 @@ from penstock.sql import quote_schema, read_migrations
 from penstock.storage import Store
 from penstock.usage import Meter
 from penstock.worker import Worker
+from penstock.worker.lane import check_slots
+from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
+from penstock.worker.worker import SLOTS
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
@@ -88,6 +91,7 @@ class Penstock:
         self.upload_paths: set[str] = set()
         self._kinds = Kinds(self.engine, max_payload)
         self._middleware: list[Middleware] = []
+        self._slots: dict[str, int] = {}
         self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
 
     def url(self) -> str:
@@ -229,6 +233,15 @@ class Penstock:
     def kinds(self) -> list[str]:
         return sorted(self._kinds.handlers)
 
+    def set_slots(self, queue: str, slots: int) -> None:
+        """How many jobs of a queue one worker runs at once, unless it is given another number: for handlers that fill a
+        core, as many as there are. More would keep jobs from workers on other machines."""
+        check_slots({queue: slots})
+        self._slots[queue] = slots
+
+    def slots(self, queue: str, usual: int = SLOTS) -> int:
+        return self._slots.get(queue, usual)
+
     @property
     def queue_names(self) -> list[str]:
         """The queues that its handlers put their jobs into."""
@@ -341,6 +354,8 @@ class Penstock:
     async def atick(
         self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None
     ) -> list[TickResult]:
+        if queues is None:
+            queues = {queue: self.slots(queue, SLOTS_OF_TICK) for queue in self.queue_names}
         return await tick(self.engine, self._registry(), limit=limit, budget=budget, queues=queues)
 
     def waker(

@@ -44,7 +44,7 @@ QueueSlots = Annotated[
     typer.Option(
         "--queues", "-q",
         help="Queues and how many jobs of each may run at once, e.g. default:50,exports:3. "
-        f"Without a number: {SLOTS}. Default: the queues of the application's handlers.",
+        f"Without a number: {SLOTS}, or what the application says. Default: the queues of the application's handlers.",
     ),
 ]  # fmt: skip
 Grace = Annotated[float, typer.Option(help="Seconds that running jobs may go on when it is stopped.")]
@@ -176,13 +176,13 @@ async def _tick(app: Penstock, limit: int, budget: float, slots: dict[str, int])
 def slots_of(given: str | None, app: Penstock) -> dict[str, int]:
     """default:50,exports:3 as a mapping."""
     if given is None:
-        return dict.fromkeys(app.queue_names, SLOTS)
+        return {queue: app.slots(queue) for queue in app.queue_names}
     slots = {}
     for part in given.split(","):
         match = re.fullmatch(r"\s*([^:,]+?)(?::(\d+))?\s*", part)
         if match is None or (match[2] is not None and int(match[2]) < 1):
             raise InvalidInput("queues", f"{part!r}: write it as default:50,exports:3")
-        slots[match[1]] = int(match[2] or SLOTS)
+        slots[match[1]] = int(match[2] or app.slots(match[1]))
     return slots
 
 

@@ -14,6 +14,9 @@ from penstock.recipes.readings.params import Person
 from penstock.recipes.readings.text import GaveUp, Section, TextProvider, Written
 from penstock.recipes.readings.voice import Speech, VoiceProvider
 
+GIGABYTE = 1024**3
+DAY = 24 * 3600.0
+
 __all__ = [
     "CHAPTERS",
     "KIND",
@@ -41,26 +44,32 @@ def install(
     queues: Mapping[Stage, str] = QUEUES,
     backoff: Backoff = BACKOFF,
     max_attempts: int = 3,
-    per_day: int | None = None,
-    unfinished: int | None = None,
+    per_day: int | None = 10,
+    unfinished: int | None = 3,
+    storage: int | None = 2 * GIGABYTE,
+    kept: float | None = 30 * DAY,
 ) -> None:
     """Adds readings to an application. Without providers, those that the environment names, else the offline ones.
 
-    `queues` says where each stage's jobs wait, so that workers may be sized for each; `per_day` and `unfinished` limit
-    what a user may start.
+    `queues` says where each stage's jobs wait, so that workers may be sized for each. The limits are each user's:
+    readings a day, readings that are not done, bytes of files. Files are `kept` for so many seconds.
     """
-    quota = None
-    if per_day is not None or unfinished is not None:
-        app.quota(quota := "readings", per_day=per_day, unfinished=unfinished)
+    app.quota("readings", per_day=per_day, unfinished=unfinished, storage=storage)
+    voice = voice or _voice_provider()
+    at_once: int | None = getattr(voice, "at_once", None)
+    if at_once is not None and list(queues.values()).count(queues["audio"]) == 1:
+        # jobs that only waited for a core would be kept from workers on other machines
+        app.set_slots(queues["audio"], at_once)
     add_flow(
         app,
         text or _text_provider(),
-        voice or _voice_provider(),
+        voice,
         chapters=chapters,
         queues=queues,
         backoff=backoff,
         max_attempts=max_attempts,
-        quota=quota,
+        quota="readings",
+        kept=kept,
     )
 
 
@@ -73,10 +82,11 @@ def make_app(
     chapters: int = len(CHAPTERS),
     queues: Mapping[Stage, str] = QUEUES,
     backoff: Backoff = BACKOFF,
+    per_day: int | None = 10,
 ) -> Penstock:
     """An application of nothing but readings."""
     app = Penstock(url, artifacts=artifacts)
-    install(app, text=text, voice=voice, chapters=chapters, queues=queues, backoff=backoff)
+    install(app, text=text, voice=voice, chapters=chapters, queues=queues, backoff=backoff, per_day=per_day)
     return app
 
 

@@ -68,8 +68,14 @@ def add_flow(
     backoff: Backoff = BACKOFF,
     max_attempts: int = 3,
     quota: str | None = None,
+    kept: float | None = None,
 ) -> None:
-    """Adds the flow and its handlers to an application."""
+    """Adds the flow and its handlers to an application; files are `kept` for so many seconds."""
+
+    async def put(ctx: Context, name: str, data: bytes, **choices: Any) -> str:
+        """Stores a file below the flow's folder, wherever in the flow it was made: the same path on every attempt."""
+        whole: UUID = ctx.job.parent or ctx.id
+        return (await ctx.artifacts.put(name, data, path=f"{whole}/{name}", expires_in=kept, **choices)).path
 
     @app.job(kind="calculation", queue=queues["calculation"], max_attempts=max_attempts, backoff=backoff, timeout=60)
     async def calculation(
@@ -100,9 +106,9 @@ def add_flow(
         pdf = await asyncio.to_thread(print_chapter, about, written[chapter], charts, ctx.job.created_at.date())
         pages, _ = await asyncio.to_thread(_look_into, pdf)
         told = _metadata(about, written[chapter]) | {"pages": pages}
-        printed = await _put(ctx, f"pdf/chapter{chapter}.pdf", pdf, metadata=told | {"conformance": "PDF/A-2b"})
+        printed = await put(ctx, f"pdf/chapter{chapter}.pdf", pdf, metadata=told | {"conformance": "PDF/A-2b"})
         whole = {**told, "sections": written[chapter].sections}
-        await _put(ctx, f"json/chapter{chapter}_metadata.json", msgspec.json.format(msgspec.json.encode(whole)))
+        await put(ctx, f"json/chapter{chapter}_metadata.json", msgspec.json.format(msgspec.json.encode(whole)))
         return Printed(printed, pages)
 
     @app.job(kind="audio_generation", queue=queues["audio"], max_attempts=max_attempts, backoff=backoff, timeout=1800)
@@ -114,7 +120,7 @@ def add_flow(
         speech = await voice.speak(_spoken_text(about, written[chapter]))
         recording = await asyncio.to_thread(encoding.encode, speech)
         seconds = round(speech.seconds, 2)
-        path = await _put(
+        path = await put(
             ctx,
             f"audio/chapter{chapter}.{recording.ending}",
             recording.data,
@@ -126,15 +132,20 @@ def add_flow(
         return Spoken(path, seconds)
 
     @app.job(kind=KIND, queue=queues["book"], max_attempts=max_attempts, backoff=backoff, timeout=600)
-    async def bind(ctx: Context, person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS) -> Bound:
-        """The last step: the chapters as one book and one document."""
-        await ctx.progress(95, "Binding the book…", phase="finalizing")
+    async def bind(
+        ctx: Context, person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS
+    ) -> Bound | Fail:
+        """The last step: the chapters as one book and one document. Of a book that would lack something there is none;
+        what was made of the other chapters stays, and a retry makes only what is missing."""
         outputs = await ctx.outputs()
+        if missing := [_lacking(each) for each in outputs if each.state is JobState.FAILED]:
+            return Fail("; ".join(missing))
+        await ctx.progress(95, "Binding the book…", phase="finalizing")
         charts, written = _read(outputs)
         book = [(CHAPTERS[number - 1], written[number]) for number in sorted(written)]
         pdf = await asyncio.to_thread(print_book, book, charts, ctx.job.created_at.date())
         await ctx.progress(97, "Storing the book…", phase="finalizing")
-        path = await _put(ctx, "pdf/full_nuclear.pdf", pdf, metadata={"conformance": "PDF/A-2b"})
+        path = await put(ctx, "pdf/full_nuclear.pdf", pdf, metadata={"conformance": "PDF/A-2b"})
         printed = _by_chapter(outputs, "pdf_generation", Printed)
         spoken = _by_chapter(outputs, "audio_generation", Spoken)
         told = [
@@ -150,7 +161,7 @@ def add_flow(
         ]
         params = {"person1": person1, "person2": person2, "systems": systems}
         whole = {"id": ctx.id, "type": KIND, "params": params, "calculation": charts, "chapters": told}
-        document = await _put(ctx, "json/full_nuclear.json", msgspec.json.format(msgspec.json.encode(whole)))
+        document = await put(ctx, "json/full_nuclear.json", msgspec.json.format(msgspec.json.encode(whole)))
         await ctx.progress(99, "The reading is ready", phase="finalizing")
         pages, warnings = await asyncio.to_thread(_look_into, pdf)
         words, seconds = sum(text.words for _, text in book), sum(each.seconds for each in spoken.values())
@@ -159,7 +170,8 @@ def add_flow(
     @app.flow(kind=KIND, users=True, quota=quota)
     def nuclear_v2(person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS) -> Flow:
         """A reading for one person or two, in sixteen chapters: each as a PDF and as an MP3, and a book of them all."""
-        flow = Flow(then=bind.prepare(person1, person2, systems), phases=PHASES)
+        # a chapter that fails is no reason to throw the others away
+        flow = Flow(then=bind.prepare(person1, person2, systems), policy="continue", phases=PHASES)
         charts = flow.add(calculation.prepare(person1, person2, systems), phase="calculating", name="calculation")
         for about in CHAPTERS[:chapters]:
             number, part = about.number, f"chapter{about.number}"
@@ -182,6 +194,13 @@ def _by_chapter(outputs: list[Earlier], kind: str, type: type[T]) -> dict[int, T
     }
 
 
+def _lacking(failed: Earlier) -> str:
+    if failed.kind == "calculation":
+        return "the birth charts could not be calculated"
+    done = {"text_generation": "written", "pdf_generation": "printed", "audio_generation": "recorded"}[failed.kind]
+    return f"chapter {failed.args['chapter']}, {CHAPTERS[failed.args['chapter'] - 1].title}, could not be {done}"
+
+
 def _metadata(about: Chapter, written: Written) -> dict[str, Any]:
     return {
         "chapter": about.number,
@@ -199,12 +218,6 @@ def _spoken_text(about: Chapter, written: Written) -> list[str]:
         paragraphs += [f"{section.heading}."] if section.heading else []
         paragraphs += section.paragraphs
     return paragraphs
-
-
-async def _put(ctx: Context, name: str, data: bytes, **choices: Any) -> str:
-    """Stores a file below the flow's folder, wherever in the flow it was made: the same path on every attempt."""
-    whole: UUID = ctx.job.parent or ctx.id
-    return (await ctx.artifacts.put(name, data, path=f"{whole}/{name}", **choices)).path
 
 
 def _look_into(pdf: bytes) -> tuple[int, list[str]]:

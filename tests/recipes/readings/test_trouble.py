@@ -7,20 +7,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from penstock import Backoff
+from penstock.cli.worker import slots_of
 from penstock.recipes.readings import Calculation, Chapter, GaveUp, Speech, Written
 from penstock.recipes.readings.flow import BACKOFF
 from penstock.recipes.readings.voice import encoding
 from penstock.recipes.readings.voice.espeak import EspeakVoice
 from tests.conftest import Connect
 from tests.recipes.readings.conftest import MakeApp
-from tests.recipes.readings.people import BOTH, ShortWriter
+from tests.recipes.readings.people import ADA, BOTH, ShortWriter
 from tests.recipes.readings.reading import reading
+from tests.worker.running import working
 
 
 class Faltering(ShortWriter):
@@ -95,19 +98,105 @@ async def test_a_provider_that_fails_thrice_fails_the_reading(make: MakeApp) -> 
         assert (await ada.ended(id))["status"] == "completed"
 
 
-async def test_a_provider_that_gives_up_fails_the_reading_at_once_and_says_why(make: MakeApp) -> None:
-    text = Faltering(9, GaveUp("the text service declined to write this chapter"))
-    async with reading(make(text=text)) as ada:
+class Speechless(ShortWriter):
+    """Has nothing to say about hunger, until it is asked a second time."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error: Exception | None = error
+
+    async def write(self, chapter: Chapter, calculation: Calculation) -> Written:
+        if chapter.title == "Hunger" and self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return await super().write(chapter, calculation)
+
+
+async def test_a_chapter_that_fails_leaves_the_others_alone_and_is_named(make: MakeApp) -> None:
+    text = Speechless(GaveUp("the text service declined to write this chapter"))
+    async with reading(make(text=text, chapters=3)) as ada:
         id = await ada.start(BOTH)
         events = await ada.events(id)
         job = await ada.look(id)
         children = (await ada.ask("GET", f"/api/jobs?parentId={id}")).json()["jobs"]
-    assert (events[-1]["status"], job["status"]) == ("failed", "failed")
-    assert max(text.calls.values()) == 1
-    assert "of 7 jobs failed" in job["error"]
-    told = [child["error"] for child in children if child["status"] == "failed"]
-    assert any("the text service declined to write this chapter" in each for each in told)
-    assert not job["artifacts"]
+        assert (events[-1]["status"], job["status"]) == ("failed", "failed")
+        assert job["error"] == "chapter 2, Hunger, could not be written"
+        assert job["progress"]["percent"] < 100
+        told = [child["error"] for child in children if child["status"] == "failed"]
+        assert told == ["Hunger: the text service declined to write this chapter"]
+        assert sorted(each["name"] for each in job["artifacts"]) == [
+            f"{kind}/chapter{number}{ending}"
+            for kind, ending in (("audio", ".mp3"), ("json", "_metadata.json"), ("pdf", ".pdf"))
+            for number in (1, 3)
+        ]
+        kept = {each["name"]: each["id"] for each in job["artifacts"]}
+        # brought back, it makes what is missing and nothing else
+        assert (await ada.ask("POST", f"/api/jobs/{id}/retry")).status_code == 202
+        job = await ada.ended(id)
+        assert (job["status"], len(job["artifacts"])) == ("completed", 11)
+        assert {each["name"]: each["id"] for each in job["artifacts"] if each["name"] in kept} == kept
+
+
+async def test_a_voice_that_fails_is_named_with_its_chapter(make: MakeApp) -> None:
+    class Mute(EspeakVoice):
+        async def speak(self, paragraphs: list[str]) -> Speech:
+            if "Hunger" in paragraphs[0]:
+                raise ConnectionError("psst")
+            return await super().speak(paragraphs)
+
+    async with reading(make(voice=Mute())) as ada:
+        job = await ada.ended(await ada.start(BOTH))
+    assert (job["status"], job["error"]) == ("failed", "chapter 2, Hunger, could not be recorded")
+    assert "audio/chapter1.mp3" in {each["name"] for each in job["artifacts"]}
+
+
+async def test_a_second_worker_gets_half_of_the_recordings(make: MakeApp, connect: Connect) -> None:
+    """A worker takes as many as it can make at once, and leaves the others to whoever is there."""
+
+    class Held(EspeakVoice):
+        def __init__(self) -> None:
+            super().__init__(at_once=2)
+            self.speaking = 0
+            self.four = asyncio.Event()
+            self.go = asyncio.Event()
+
+        async def speak(self, paragraphs: list[str]) -> Speech:
+            self.speaking += 1
+            if self.speaking == 4:
+                self.four.set()
+            await self.go.wait()
+            return Speech(bytes(2 * 22_050), 22_050)
+
+    voice = Held()
+    app = make(voice=voice, chapters=6)
+    slots = slots_of(None, app)
+    assert slots["readings_audio"] == 2
+    assert slots_of("readings_audio,readings_text:3", app) == {"readings_audio": 2, "readings_text": 3}
+    async with reading(app, worker=False) as ada, working(app, slots):
+        id = await ada.start(BOTH)
+        running = "select count(*) from penstock.jobs where kind = 'audio_generation' and state = 'running'"
+        await ada.until(id, lambda job: job["progress"]["phase"] == "audio")
+        assert connect().execute(running).fetchone() == (2,)
+        async with working(app, slots):
+            await asyncio.wait_for(voice.four.wait(), 20)
+            assert connect().execute(running).fetchone() == (4,)
+            voice.go.set()
+            assert (await ada.ended(id))["status"] == "completed"
+
+
+async def test_readings_are_few_and_kept_for_a_month(make: MakeApp, connect: Connect) -> None:
+    async with reading(make(chapters=1)) as ada:
+        job = await ada.ended(await ada.start(BOTH))
+        [[shortest, longest]] = connect().execute(
+            "select min(expires_at - created_at), max(expires_at - created_at) from penstock.artifacts"
+        )
+        assert timedelta(days=29) < shortest <= longest <= timedelta(days=31)
+        assert len(job["artifacts"]) == 5
+    async with reading(make(), worker=False) as ada:
+        people = [{"person1": ADA | {"name": f"Number {number}"}} for number in range(4)]
+        for each in people[:3]:
+            await ada.start(each)
+        refused = await ada.ask("POST", "/api/jobs/start", json={"type": "nuclear_v2", "params": people[3]})
+        assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
 
 
 async def test_a_reading_cancelled_in_the_middle_stops(make: MakeApp, connect: Connect) -> None:

@@ -11,7 +11,15 @@ def make_app(url: str, files: str, chapters: int) -> Penstock:
     app = Penstock(url, artifacts=files)
     # a killed worker costs its jobs an attempt, and here they are killed far more often than usual
     exports.install(app, per_day=None, running=None, storage=None, max_attempts=50, backoff=Backoff.constant(0.1))
-    readings.install(app, chapters=chapters, max_attempts=50, backoff=Backoff.constant(0.1))
+    readings.install(
+        app,
+        chapters=chapters,
+        max_attempts=50,
+        backoff=Backoff.constant(0.1),
+        per_day=None,
+        unfinished=None,
+        storage=None,
+    )
     return app
 
 

@@ -17,6 +17,7 @@ class Speech:
 
 
 class VoiceProvider(Protocol):
-    """Speaks paragraphs, with a pause after each. What it raises is tried again."""
+    """Speaks paragraphs, with a pause after each. What it raises is tried again. One that fills the cores of its
+    machine has an `at_once`, and workers take so many recordings at a time."""
 
     async def speak(self, paragraphs: list[str]) -> Speech: ...

@@ -18,7 +18,7 @@ _LIMITS = Limits(wall=900, cpu=600, memory=1024**3, output=256 * 1024**2)
 
 class EspeakVoice:
     """Each text is spoken by a process of its own; see speaker.py for why. `at_once` of them run beside each other, as
-    many as there are cores: a worker may have more slots, and more would only take memory."""
+    many as there are cores: a worker may be given more slots, and more would only take memory."""
 
     def __init__(
         self, voice: str = "en-gb-x-rp", words_per_minute: int = 160, pause: float = 0.45, *, at_once: int | None = None
@@ -26,12 +26,12 @@ class EspeakVoice:
         self._voice = voice
         self._words_per_minute = words_per_minute
         self._pause = pause
-        self._at_once = at_once or os.cpu_count() or 1
+        self.at_once = at_once or os.cpu_count() or 1
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def speak(self, paragraphs: list[str]) -> Speech:
         loop = asyncio.get_running_loop()
-        async with self._turns.setdefault(loop, asyncio.Semaphore(self._at_once)):
+        async with self._turns.setdefault(loop, asyncio.Semaphore(self.at_once)):
             return await self._speak(paragraphs)
 
     async def _speak(self, paragraphs: list[str]) -> Speech:
