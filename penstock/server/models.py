@@ -171,7 +171,9 @@ class TickedJob(Shape):
     message_id: UUID
     type: str
     success: bool
-    archived: bool = Field(description="Finished for good; otherwise it stays in its queue, or failed.")
+    archived: bool = Field(
+        description="Done with: it succeeded or was cancelled. Otherwise it runs again, or failed for good."
+    )
     state: str
     attempts: int
     seconds: float

@@ -1,6 +1,7 @@
 """How a run ended, as a value for the completer."""
 
 import asyncio
+import time
 import traceback
 from typing import Any
 
@@ -116,6 +117,10 @@ def ending_of_stopped(run: Run, error: asyncio.CancelledError) -> Ending:
             return Cancelled("cancelled")
         case Stop.SHUTDOWN:
             return Released()
+        case Stop.BUDGET:
+            had = time.monotonic() - run.started
+            told = f"did not end within {had:.3g} s, the budget of the tick that ran it"
+            return Failed({"error": told, "type": "BudgetSpent"})
         case Stop.LOST:
             return Settled()
         case None:

@@ -70,7 +70,7 @@ class Executor:
                 runs = [run, *_take_alike(lane, run, batch.size - 1)]
                 task = create_task(self._perform_batch(lane, batch, runs), context=self._context.copy())
                 for each in runs:
-                    each.task = task
+                    each.task, each.started = task, run.started
 
     async def _perform(self, lane: Lane, run: Run) -> None:
         """Runs one job to its ending."""

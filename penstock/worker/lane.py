@@ -61,7 +61,7 @@ class Lane:
 
     def started(self, run: Run) -> None:
         self.running += 1
-        now = time.monotonic()
+        now = run.started = time.monotonic()
         if now - run.claimed_at > SOON and now - self._shrunk_at > SOON:
             self._shrunk_at = now
             self._target = max(self._least, self._target // 2)
@@ -71,6 +71,11 @@ class Lane:
         self.running -= 1
         before = self._seconds
         self._seconds = seconds if before is None else before + _SMOOTHING * (seconds - before)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its handlers take, on average; None until one has ended."""
+        return self._seconds
 
     def _ceiling(self) -> int:
         """What could be worked off soon if every slot were busy: for slow jobs just the slots themselves."""

@@ -16,6 +16,7 @@ class Stop(StrEnum):
     CANCELLED = "somebody cancelled the job"
     LOST = "the lease is gone"
     SHUTDOWN = "the worker shuts down"
+    BUDGET = "the time that a tick had for it is over"
 
 
 class Run(msgspec.Struct, eq=False):
@@ -27,6 +28,8 @@ class Run(msgspec.Struct, eq=False):
     task: asyncio.Task[None] | None = None
     context: JobContext | None = None
     begun: bool = False
+    started: float = 0.0
+    """When its slot was free, on the clock of `claimed_at`."""
     stop: Stop | None = None
     cooperative: bool = False
     """Runs where nobody can interrupt it (a thread), or together with others: it is asked to stop, not made to."""

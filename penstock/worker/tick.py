@@ -12,12 +12,12 @@ from uuid import UUID
 from penstock.artifacts.of_job import StoreKeeper
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import InvalidInput
-from penstock.job import JobState
+from penstock.job import ClaimedJob, JobState, Lease
 from penstock.registry import Registry
 from penstock.worker.calling import Calls
 from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
-from penstock.worker.endings import Ending
+from penstock.worker.endings import Ending, Released, Snoozed, Succeeded
 from penstock.worker.executor import Executor
 from penstock.worker.lane import Lane, check_slots
 from penstock.worker.reporter import Reporter
@@ -25,6 +25,12 @@ from penstock.worker.run import Run, Stop
 
 _MARGIN = 30.0
 """Seconds the lease outlives the budget: to finish, clean up and report."""
+_AMPLE = 1.5
+_LAST_SHARE = 0.05
+FIRST_PAUSE = 0.02
+LAST_PAUSE = 0.5
+"""Seconds between looks for jobs while others run."""
+
 CLEANUP = 3.0
 LAST_WORDS = 10.0
 SLOTS = 10
@@ -32,7 +38,7 @@ SLOTS = 10
 
 @dataclass(frozen=True, slots=True)
 class TickResult:
-    """What became of one job: `scheduled` or `ready` when it will run again."""
+    """What became of one job: `scheduled` or `ready` when it will run again. `error` says why it is not done."""
 
     id: UUID
     kind: str
@@ -42,12 +48,37 @@ class TickResult:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The time for running jobs, and what it suffices for."""
+
+    began: float
+    deadline: float
+
+    @property
+    def half(self) -> float:
+        """Whoever starts until then has a fair share."""
+        return (self.began + self.deadline) / 2
+
+    @property
+    def is_fair(self) -> bool:
+        return time.monotonic() <= self.half
+
+    def suffices(self, lane: Lane) -> bool:
+        """Whether to start another job: later on only where they are known to be quick enough."""
+        left, length = self.deadline - time.monotonic(), self.deadline - self.began
+        quick = lane.seconds is not None and left > max(_AMPLE * lane.seconds, _LAST_SHARE * length)
+        return self.is_fair or quick
+
+
 class Tick:
     def __init__(self, engine: PostgresEngine, registry: Registry, queues: Mapping[str, int]) -> None:
         self._engine = engine
         self._registry = registry
         self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
-        self._ended: list[tuple[Run, float]] = []
+        self._ended: list[tuple[Run, Ending, float]] = []
+        self._closed: set[Lane] = set()
+        """From which nothing more is taken."""
         self._reported = asyncio.Event()
         self._reporter = Reporter(engine, self._cancel)
         threads = sum(queues.values())
@@ -65,22 +96,22 @@ class Tick:
         lease = await self._engine.arun(calls.open_lease(name, seconds=budget + _MARGIN, kinds=kinds))
         self._completer.start()
         self._reporter.start()
+        budgeted = Budget(time.monotonic(), deadline)
+        pause = FIRST_PAUSE
         try:
             while limit > 0 and time.monotonic() < deadline:
                 self._reported.clear()
                 claimed = 0
                 for lane in self._lanes:
-                    wanted = min(limit - claimed, lane.wanted())
-                    if wanted > 0:
-                        jobs = await self._engine.arun(calls.claim(lease, lane.queue, wanted))
-                        self._executor.take(lane, lease, jobs)
-                        claimed += len(jobs)
+                    claimed += await self._claim(lease, lane, limit - claimed, budgeted)
                 limit -= claimed
+                pause = FIRST_PAUSE if claimed else min(2 * pause, LAST_PAUSE)
                 if not claimed:
                     if not self._executor.runs:
                         break
-                    await self._wait(deadline)
-            await self._wind_down(deadline)
+                    # nothing tells it of jobs that come meanwhile, and a slot may be free for them
+                    await self._wait(min(deadline, time.monotonic() + pause))
+            await self._wind_down(budgeted)
         finally:
             self._executor.stop_all(Stop.SHUTDOWN)
             await self._executor.finish(CLEANUP)
@@ -91,36 +122,69 @@ class Tick:
             await self._reporter.stop()
             self._calls.close()
             await self._engine.arun(calls.close_lease(lease))
-        return [await self._result(run, seconds) for run, seconds in self._ended]
+        return [await self._result(*ended) for ended in self._ended]
 
-    async def _wait(self, deadline: float) -> None:
+    async def _claim(self, lease: Lease, lane: Lane, most: int, budget: Budget) -> int:
+        """Takes what the lane has slots and time for; how many jobs."""
+        wanted = min(most, lane.wanted())
+        if wanted < 1 or lane in self._closed or not budget.suffices(lane):
+            return 0
+        jobs = await self._engine.arun(calls.claim(lease, lane.queue, wanted))
+        fresh = jobs if budget.is_fair else [job for job in jobs if not _was_given_back(job)]
+        self._executor.take(lane, lease, fresh)
+        if len(fresh) < len(jobs):
+            # it was cut off before: the next tick takes it early, when it has a fair share of the budget
+            self._closed.add(lane)
+            for job in jobs:
+                if _was_given_back(job):
+                    self._executor.refuse(lane, lease, job)
+        return len(fresh)
+
+    async def _wait(self, until: float) -> None:
         try:
-            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            async with asyncio.timeout(max(0.0, until - time.monotonic())):
                 await self._reported.wait()
         except TimeoutError:
             pass
 
-    async def _wind_down(self, deadline: float) -> None:
-        """What runs may finish within the budget; the rest is given back at no cost of an attempt."""
-        while self._executor.runs and time.monotonic() < deadline:
+    async def _wind_down(self, budget: Budget) -> None:
+        """What runs may finish within the budget. What had a fair share of it and did not has failed an attempt, or it
+        would go on like that for ever; the rest is given back."""
+        while self._executor.runs and time.monotonic() < budget.deadline:
             self._reported.clear()
-            await self._wait(deadline)
+            await self._wait(budget.deadline)
         self._executor.stopping = True
         self._executor.drop_waiting(self._lanes, Stop.SHUTDOWN)
+        for run in self._executor.runs.values():
+            if run.begun:
+                fair = run.started <= budget.half or _was_given_back(run.job)
+                run.stop_for(Stop.BUDGET if fair else Stop.SHUTDOWN)
 
     def _end(self, lane: Lane, run: Run, ending: Ending) -> None:
-        self._ended.append((run, time.monotonic() - run.claimed_at))
+        # of what never began nothing has become
+        if run.begun:
+            self._ended.append((run, ending, time.monotonic() - run.claimed_at))
         self._completer.add(lane, run, ending)
 
     def _cancel(self, id: UUID) -> None:
         self._executor.cancel(id)
 
-    async def _result(self, run: Run, seconds: float) -> TickResult:
+    async def _result(self, run: Run, ending: Ending, seconds: float) -> TickResult:
         job = await self._engine.arun(calls.get_job(run.job.id))
         if job is None:  # a queue that keeps only failures
             return TickResult(run.job.id, run.job.kind, JobState.SUCCEEDED, run.job.attempt, seconds)
-        error = None if job.state is JobState.SUCCEEDED else job.parked_reason or job.last_error
+        error = job.parked_reason or job.last_error
+        match ending:
+            case Released():
+                error = "given back: the tick's budget was over soon after it began"
+            case Succeeded() | Snoozed() if job.state is not JobState.FAILED:
+                error = None  # those on record are of earlier attempts
         return TickResult(job.id, job.kind, job.state, run.job.attempt, seconds, error)
+
+
+def _was_given_back(job: ClaimedJob) -> bool:
+    """Whether a run of it was ended before at no cost of an attempt, which must not go on for ever."""
+    return job.claims - job.attempt - job.snoozes > 0
 
 
 async def tick(

@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from penstock import Penstock
+from penstock import NewJob, Penstock
 from penstock.engine import calls
 from penstock.testing import adrain
 from tests.conftest import Connect
@@ -44,6 +44,14 @@ async def test_a_tick_runs_what_is_ready_and_reports_each(api: Api, app: Penstoc
         assert (results[id]["success"], results[id]["archived"], results[id]["state"]) == (True, True, "succeeded")
     assert (results[bad]["success"], results[bad]["archived"], results[bad]["state"]) == (False, False, "scheduled")
     assert results[bad]["error"]
+
+
+async def test_a_job_that_failed_for_good_is_not_archived(api: Api, app: Penstock) -> None:
+    await app.engine.aenqueue([NewJob(kind="work", args=b'{"n": -1}', max_attempts=1)], None)
+    body = (await api.service.post("/api/jobs/tick")).json()
+    assert (body["processedCount"], body["archivedCount"], body["failedCount"]) == (1, 0, 1)
+    [result] = body["results"]
+    assert (result["archived"], result["state"], result["error"]) == (False, "failed", "-1")
 
 
 async def test_a_tick_with_nothing_to_do(api: Api) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from penstock import Backoff, Context, Fail, Handler, InvalidInput, JobState, Pe
 from penstock.engine import pools
 from penstock.job import NewJob
 from penstock.worker import tick
+from penstock.worker.tick import Budget
 from tests.app.cut_wire import Wire
 from tests.conftest import Connect
 from tests.worker import in_process
@@ -123,33 +125,123 @@ async def test_it_runs_only_the_queues_it_is_told(app: Penstock) -> None:
     assert len(await app.atick()) == 1
 
 
-async def test_what_the_budget_does_not_suffice_for_is_given_back_at_no_cost(
-    app: Penstock, watch: psycopg.Connection[Any]
-) -> None:
+async def test_a_run_that_had_the_budget_and_did_not_end_has_failed_an_attempt(app: Penstock) -> None:
     @app.job
     async def finish() -> None: ...
 
-    @app.job
+    @app.job(max_attempts=2, backoff=Backoff.constant(0))
     async def go_on() -> None:
         await asyncio.Event().wait()
 
     await finish.aenqueue()
-    jobs = [await go_on.aenqueue() for _ in range(15)]
+    jobs = [await go_on.aenqueue() for _ in range(5)]
     began = time.monotonic()
-    results = await app.atick(budget=0.3)
-    assert 0.3 <= time.monotonic() - began < 3
+    results = await app.atick(budget=0.6)
+    assert 0.6 <= time.monotonic() - began < 3
     assert [each.state for each in results if each.kind == "finish"] == [JobState.SUCCEEDED]
-    assert {each.state for each in results if each.kind == "go_on"} == {JobState.READY}
+    cut = [each for each in results if each.kind == "go_on"]
+    assert {(each.state, each.attempt) for each in cut} == {(JobState.READY, 1)}
+    assert all(re.fullmatch(r"did not end within 0\.\d+ s, the budget of the tick .*", str(each.error)) for each in cut)
+    await app.atick(budget=0.6)
     records = [await job.arefresh() for job in jobs]
-    assert {(each.state, each.attempt, len(each.errors)) for each in records} == {(JobState.READY, 0, 0)}
+    assert {(each.state, each.attempt, len(each.errors)) for each in records} == {(JobState.FAILED, 2, 2)}
+
+
+async def test_a_run_that_was_started_late_is_given_back_once_and_has_a_fair_share_the_next_time(
+    app: Penstock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Late is here what starts more than 0.1 s after the beginning, where jobs are known to be quick."""
+    monkeypatch.setattr(Budget, "half", property(lambda budget: budget.began + 0.1))
+
+    @app.job(queue="other")
+    async def hold() -> None:
+        await asyncio.sleep(0.15)
+        await go_on.aenqueue()
+        await asyncio.sleep(0.15)
+
+    @app.job
+    async def quick() -> None: ...
+
+    @app.job(backoff=Backoff(60))
+    async def go_on() -> None:
+        await asyncio.Event().wait()
+
+    await quick.aenqueue()
+    await hold.aenqueue()
+    late = {each.kind: each for each in await app.atick(budget=1)}["go_on"]
+    assert (late.state, late.error) == (JobState.READY, "given back: the tick's budget was over soon after it began")
+    job = await app.jobs.aget(late.id)
+    assert job is not None
+    assert (job.attempt, job.errors) == (0, [])
+
+    [early] = await app.atick(budget=0.5)
+    assert (early.id, early.state, early.attempt) == (late.id, JobState.SCHEDULED, 1)
+    assert "did not end within" in str(early.error)
+
+
+async def test_what_was_cut_off_before_is_not_started_late_again(
+    app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Budget, "half", property(lambda budget: budget.began + 0.1))
+
+    @app.job
+    async def quick() -> None: ...
+
+    @app.job(queue="other")
+    async def hold() -> None:
+        await asyncio.sleep(0.15)
+        watch.execute("update penstock.jobs set state = 'ready' where kind = 'again'")
+        await asyncio.sleep(0.15)
+
+    @app.job
+    async def again() -> None: ...
+
+    await again.using(delay=60).aenqueue()
+    watch.execute("update penstock.jobs set claims = 1")
+    await quick.aenqueue()
+    await hold.aenqueue()
+    assert {each.kind for each in await app.atick(budget=1)} == {"quick", "hold"}
+    assert [each.kind for each in await app.atick(budget=1)] == ["again"]
+
+
+async def test_a_slow_job_does_not_keep_others_from_free_slots(app: Penstock) -> None:
+    done = asyncio.Event()
+
+    @app.job
+    async def slow() -> None:
+        await asyncio.sleep(0.1)  # the queue was found empty meanwhile
+        await other.aenqueue()
+        await done.wait()
+
+    @app.job
+    async def other() -> None:
+        done.set()
+
+    await slow.aenqueue()
+    assert [each.state for each in await soon(app.atick(budget=15))] == [JobState.SUCCEEDED] * 2
+
+
+async def test_nothing_is_begun_when_the_budget_is_nearly_over(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Budget, "half", property(lambda budget: budget.began + 0.1))
+
+    @app.job
+    async def take_long() -> None:
+        await asyncio.sleep(0.4)
+
+    for _ in range(3):
+        await take_long.aenqueue()
+    began = time.monotonic()
+    assert [each.state for each in await app.atick(budget=0.9, queues={"default": 1})] == [JobState.SUCCEEDED]
+    assert time.monotonic() - began < 0.9, "it leaves when there is nothing that it could do in time"
 
 
 async def test_a_handler_in_a_process_is_ended_with_the_budget(app: Penstock, tmp_path: Path) -> None:
     work = app.job(isolate=True)(in_process.sleep_with_clean_up)
     job = await work.aenqueue(tmp_path / "started", tmp_path / "cleaned")
     [result] = await soon(app.atick(budget=3, queues={"default": 1}), within=15)
-    assert result.state is JobState.READY
-    assert (await job.arefresh()).attempt == 0
+    assert (result.state, result.attempt) == (JobState.SCHEDULED, 1)
+    assert "did not end within" in str(result.error)
+    assert (await job.arefresh()).attempt == 1
     assert (tmp_path / "cleaned").exists()
 
 

@@ -21,6 +21,8 @@ from penstock.worker.worker import SLOTS
 router = APIRouter(route_class=CheckedRoute, tags=["operations"])
 
 _JSON = "application/json"
+_ARCHIVED = (JobState.SUCCEEDED, JobState.CANCELLED)
+"""What is done with. What failed for good stays on record as failed."""
 
 
 @router.post(
@@ -40,7 +42,7 @@ async def tick(_: Service, shared: Shared, body: models.TickRequest | None = Non
             "messageId": each.id,
             "type": each.kind,
             "success": each.state is JobState.SUCCEEDED,
-            "archived": each.state.final,
+            "archived": each.state in _ARCHIVED,
             "state": each.state,
             "attempts": each.attempt,
             "seconds": round(each.seconds, 6),
@@ -48,14 +50,14 @@ async def tick(_: Service, shared: Shared, body: models.TickRequest | None = Non
         }
         for each in results
     ]
-    succeeded = sum(each.state is JobState.SUCCEEDED for each in results)
+    archived = sum(each.state in _ARCHIVED for each in results)
     answer = {
         "ok": True,
         "success": True,
         "message": "Queue processing completed" if results else "No messages in queue",
         "processedCount": len(results),
-        "archivedCount": sum(each.state.final for each in results),
-        "failedCount": len(results) - succeeded,
+        "archivedCount": archived,
+        "failedCount": len(results) - archived,
         "results": shown,
     }
     return Response(encode(answer), media_type=_JSON)
