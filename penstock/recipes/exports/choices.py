@@ -11,8 +11,10 @@ PageSize = Literal["A4", "Letter", "Legal"]
 Quality = Literal["draft", "normal", "high"]
 ColorMode = Literal["color", "grayscale"]
 
+LEAST, MOST = 0.2, 2
+"""Inches. With less than that the accents of a name are cut off at the top of the page."""
 # said twice: to the API's checks, and to those of the job, which can be started without the API
-Inches = Annotated[float, Meta(ge=0, le=2), Field(ge=0, le=2)]
+Inches = Annotated[float, Meta(ge=LEAST, le=MOST), Field(ge=LEAST, le=MOST)]
 Words = Annotated[str, Meta(max_length=500), StringConstraints(max_length=500)]
 Keywords = Annotated[list[Words], Meta(max_length=50), Field(max_length=50)]
 

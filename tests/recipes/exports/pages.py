@@ -51,6 +51,17 @@ class Pages:
         page.close()
         return ["".join(character for _, character in sorted(line)) for line in seen.values()]
 
+    def boxes(self) -> list[list[tuple[float, float, float, float]]]:
+        """Around each letter of each page: left, bottom, right, top."""
+        found = []
+        for page in self._document:
+            lines = page.get_textpage()
+            places = [place for place in range(lines.count_chars()) if raw.FPDFText_GetUnicode(lines.raw, place) > 32]
+            found.append([lines.get_charbox(place) for place in places])
+            lines.close()
+            page.close()
+        return found
+
     def sizes(self) -> list[tuple[float, float]]:
         """In points."""
         return [self._document.get_page_size(place) for place in range(len(self._document))]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.recipes.exports.choices import Choices, Margins, Metadata, PageSize, Quality, Template
+from penstock.recipes.exports.choices import LEAST, Choices, Margins, Metadata, PageSize, Quality, Template
 from penstock.recipes.exports.documents import Resume
 from penstock.recipes.exports.rendering import Rendered, render
 from tests.recipes.exports.pages import inked, opened, operators, words_of
@@ -136,18 +136,37 @@ def test_any_text_makes_a_pdf(data: dict[str, Any], template: Template, quality:
 @pytest.mark.parametrize("template", TEMPLATES)
 @pytest.mark.parametrize("page_size", get_args(PageSize))
 def test_pages_have_their_size_and_margins(template: Template, page_size: PageSize) -> None:
-    for margins in (Margins(0, 0, 0, 0), Margins(2, 2, 2, 2), Margins(top=0.5, bottom=2, left=1.5, right=0.75)):
+    least = Margins(LEAST, LEAST, LEAST, LEAST)
+    for margins in (least, Margins(2, 2, 2, 2), Margins(top=0.5, bottom=2, left=1.5, right=0.75)):
         rendered = made(resume_of(3), template=template, page_size=page_size, margins=margins)
         with opened(rendered.pdf) as pages:
             assert all(size == pytest.approx(POINTS[page_size], abs=0.5) for size in pages.sizes())
             left, top, right, bottom = inked(pages.pictures()[0].crop(below_the_band(pages.pictures()[0])))
             width, height = POINTS[page_size]
-        slack = 2
+        slack = 3
         assert left >= margins.left * 72 - slack
         assert right <= width - margins.right * 72 + slack
         assert top + BAND >= margins.top * 72 - 3 * slack, "what stands above capital letters is in the margin"
         assert left <= margins.left * 72 + 8, "it begins where it should"
         assert bottom + BAND <= height - margins.bottom * 72 + (0.6 * 72 if margins.bottom else 0) + slack
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("inches", [LEAST, 2])
+def test_no_letter_is_cut_off_or_covers_another(template: Template, inches: float) -> None:
+    """Tall ones at the edge of the page; and long words in a narrow column."""
+    words = ["Supercalifragilisticexpialidocious", "Donaudampfschifffahrtsgesellschaft"]
+    data = resume_of(4) | {"profile": {"name": "ŻÓŁĆ Ångström Ế", "headline": "y" * 12}, "skills": words}
+    rendered = made(data, template=template, margins=Margins(inches, inches, inches, inches))
+    with opened(rendered.pdf) as pages:
+        boxes = pages.boxes()
+    width, height = POINTS["Letter"]
+    for page in boxes:
+        assert all(left >= 0 and low >= 0 and right <= width and top <= height for left, low, right, top in page)
+        if template == "modern":
+            # the end of the side: nothing of it reaches into what is beside it
+            ends = inches * 72 + (width - 2 * inches * 72 - 3.4 * 9.2) * 0.3
+            assert not [box for box in page if box[0] < ends < box[2] - 1]
 
 
 BAND = 6

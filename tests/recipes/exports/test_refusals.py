@@ -13,6 +13,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("/export/pdf", {"documentId": SOMEWHERE, "options": {"pageSize": "A3"}}, "options.pageSize"),
     ("/export/pdf", {"documentId": SOMEWHERE, "options": {"margins": {"top": 2.1}}}, "options.margins.top"),
     ("/export/pdf", {"documentId": SOMEWHERE, "options": {"margins": {"left": -0.1}}}, "options.margins.left"),
+    ("/export/pdf", {"documentId": SOMEWHERE, "options": {"margins": {"bottom": 0}}}, "options.margins.bottom"),
+    ("/export/batch", {"documentIds": [SOMEWHERE], "options": {"margins": {"top": 0.1}}}, "options.margins.top"),
     ("/export/pdf", {"documentId": SOMEWHERE, "options": {"margins": {"middle": 1}}}, "options.margins.middle"),
     ("/export/pdf", {"documentId": SOMEWHERE, "options": {"quality": "best"}}, "options.quality"),
     ("/export/pdf", {"documentId": SOMEWHERE, "options": {"colorMode": "sepia"}}, "options.colorMode"),
@@ -51,9 +53,10 @@ async def test_ids_in_the_address_are_checked(exports: Exports) -> None:
 
 async def test_a_job_started_past_these_routes_is_held_to_the_same(exports: Exports) -> None:
     ada = exports.user()
-    params: dict[str, Any] = {"document_id": await ada.document(), "margins": {"top": 2.1}}
-    answer = await ada.post("/api/jobs/start", {"type": "export_pdf", "params": params})
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "params.margins.top")
+    for wrong in (2.1, 0.1):
+        params: dict[str, Any] = {"document_id": await ada.document(), "margins": {"top": wrong}}
+        answer = await ada.post("/api/jobs/start", {"type": "export_pdf", "params": params})
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "params.margins.top")
 
 
 async def test_nobody_may_do_anything(exports: Exports) -> None:
