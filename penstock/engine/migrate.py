@@ -59,8 +59,14 @@ def migrate_on(
             f"{OLDEST_POSTGRES} or newer"
         )
     with connection.transaction():
-        # the functions' bodies name tables and each other in any order
-        _execute(connection, "set local check_function_bodies = off; set local client_min_messages = warning", schema)
+        [(search_path,)] = connection.execute("select current_setting('search_path')").fetchall()
+        # the functions' bodies name tables and each other in any order; nobody else's objects are taken for Postgres's
+        _execute(
+            connection,
+            "set local check_function_bodies = off; set local client_min_messages = warning; "
+            "set local search_path = pg_catalog, pg_temp",
+            schema,
+        )
         _lock(connection, schema)
         known = migrations()
         done = dict(
@@ -87,7 +93,10 @@ def migrate_on(
             _execute(connection, "select penstock.add_partitions(), penstock.add_locks()", schema)
         applied = [f"{migration.number:04}_{migration.name}" for migration in due]
         for name, theirs in (applications or {}).items():
+            # it may keep its tables where its login looks for them
+            _look_in(connection, search_path)
             applied += _migrate_application(connection, name, theirs, schema)
+        _look_in(connection, search_path)
         return Migrated(tuple(applied), stale)
 
 
@@ -103,6 +112,10 @@ def _lock(connection: psycopg.Connection[Any], schema: str) -> None:
             if last:
                 raise
     _execute(connection, "lock table penstock.schema_migrations in share row exclusive mode", schema)
+
+
+def _look_in(connection: psycopg.Connection[Any], search_path: str) -> None:
+    connection.execute("select set_config('search_path', %s, true)", [search_path])
 
 
 def _migrate_application(

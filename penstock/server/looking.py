@@ -85,4 +85,4 @@ class Looker(Loop):
 
 def _watch_all(ids: Sequence[UUID]) -> Call[None]:
     """In the order of their ids, as others lock them; those that are watched already are not locked at all."""
-    return Call("select penstock.watch(id) from unnest(%s::uuid[]) as id", [ids], nothing, repeatable=True)
+    return Call("select penstock.watch(id) from pg_catalog.unnest(%s::uuid[]) as id", [ids], nothing, repeatable=True)

@@ -17,11 +17,13 @@ CREATE TYPE penstock.job_state AS ENUM (
 -- Name: abandon_upload(bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) RETURNS uuid
     LANGUAGE sql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: add_edges(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: add_error(jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
@@ -29,7 +31,8 @@ CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
 
 -- Name: add_locks(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_locks() RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: add_partitions(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_partitions() RETURNS integer
@@ -39,7 +42,8 @@ CREATE FUNCTION penstock.add_partitions() RETURNS integer
 
 -- Name: adopt_orphan(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.adopt_orphan(p_path text) RETURNS uuid
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: advance_turn(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
@@ -48,12 +52,14 @@ CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
 -- Name: announce_artifact(bigint, uuid, integer, text, text, text, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean)
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: artifacts_due(interval); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.artifacts_due(p_grace interval) RETURNS integer
     LANGUAGE plpgsql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: artifacts; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.artifacts (
@@ -92,14 +98,16 @@ CREATE FUNCTION penstock.artifacts_of_job(p_job uuid) RETURNS SETOF penstock.art
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: artifacts_shown(uuid, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.artifacts_shown(p_job uuid, p_flow boolean) RETURNS json
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: as_array(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
@@ -109,24 +117,29 @@ CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
 CREATE FUNCTION penstock.backlog(p_queues text[], p_most integer DEFAULT 10000) RETURNS TABLE(queue text, ready bigint, running bigint, oldest_ready_seconds double precision)
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: backoff_delay(jsonb, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) RETURNS interval
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: batch_of(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE;
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: begin_artifact(bigint, uuid, integer, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean)
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: bubble(uuid, text, numeric, text, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text, p_speaker uuid DEFAULT NULL::uuid) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: jobs; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.jobs (
@@ -190,7 +203,8 @@ CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_e
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: caller(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.caller() RETURNS text
@@ -198,16 +212,19 @@ CREATE FUNCTION penstock.caller() RETURNS text
 
 -- Name: caller_or_refuse(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.caller_or_refuse(p_org text DEFAULT NULL::text) RETURNS text
-    LANGUAGE plpgsql STABLE;
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: caller_orgs(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.caller_orgs() RETURNS text[]
-    LANGUAGE plpgsql STABLE;
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: cancel(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.cancel(p_ids uuid[], p_reason text DEFAULT 'cancelled'::text) RETURNS uuid[]
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: cancel_mine(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.cancel_mine(p_id uuid) RETURNS boolean
@@ -221,7 +238,8 @@ CREATE FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text DEFAULT 'cancel
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off';
+    SET enable_mergejoin TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: claim(bigint, text, integer, integer[], bigint[], uuid[], text[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer DEFAULT 1, p_priorities integer[] DEFAULT NULL::integer[], p_turns bigint[] DEFAULT NULL::bigint[], p_ids uuid[] DEFAULT NULL::uuid[], p_kinds text[] DEFAULT NULL::text[], p_owner text DEFAULT NULL::text) RETURNS TABLE(id uuid, kind text, priority integer, turn bigint, attempt integer, max_attempts integer, claims integer, snoozes integer, owner text, org text, parent uuid, created_at timestamp with time zone, args text, options text)
@@ -229,7 +247,8 @@ CREATE FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer DEF
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan';
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: clock(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.clock() RETURNS timestamp with time zone
@@ -238,7 +257,8 @@ CREATE FUNCTION penstock.clock() RETURNS timestamp with time zone
 -- Name: close_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.close_lease(p_lease bigint) RETURNS integer
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: complete(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer[], p_outputs jsonb DEFAULT NULL::jsonb) RETURNS uuid[]
@@ -246,22 +266,26 @@ CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan';
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: confirm_artifact(bigint, uuid, integer, uuid, bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) RETURNS SETOF penstock.artifacts
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: count_children(penstock.jobs, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.count_children(p_flow penstock.jobs, p_going_on boolean) RETURNS jsonb
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: count_downloads(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.count_downloads(p_ids uuid[]) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: queues; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.queues (
@@ -292,19 +316,23 @@ CREATE TABLE penstock.queues (
 
 -- Name: count_starts(penstock.queues, uuid[], timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.count_starts(p_queue penstock.queues, p_ids uuid[], p_now timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: count_usage(text, text, bigint, double precision, bigint, bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint DEFAULT 0, p_seconds double precision DEFAULT 0, p_failures bigint DEFAULT 0, p_bytes bigint DEFAULT 0) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: declare_kinds(jsonb, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: disown_artifact(uuid, uuid, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) RETURNS boolean
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: drop_old_history(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.drop_old_history() RETURNS integer
@@ -314,16 +342,19 @@ CREATE FUNCTION penstock.drop_old_history() RETURNS integer
 -- Name: drop_partition(regclass, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
-    SET lock_timeout TO '200ms';
+    SET lock_timeout TO '200ms'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: enqueue(text, jsonb, text, timestamp with time zone, integer, integer, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue(kind text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT 'default'::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, max_attempts integer DEFAULT 5, owner text DEFAULT NULL::text, org text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, idempotency_key text DEFAULT NULL::text, after uuid[] DEFAULT NULL::uuid[], options jsonb DEFAULT NULL::jsonb) RETURNS uuid
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: enqueue_jobs(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue_jobs(p_jobs jsonb) RETURNS TABLE(id uuid, created boolean)
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: enqueue_one(penstock.jobs, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) RETURNS TABLE(id uuid, created boolean)
@@ -361,27 +392,32 @@ COMMENT ON COLUMN penstock.schedules.next_tick IS 'The first tick that nobody ha
 
 -- Name: enqueue_scheduled(penstock.schedules, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS uuid
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: expire_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.expire_lease(p_lease bigint) RETURNS integer
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: extend_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.extend_lease(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[], leads boolean, seconds double precision)
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: fail(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: filter_text(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.filter_text(p_filter jsonb) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE;
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: finish(uuid[], penstock.job_state, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb DEFAULT '{}'::jsonb, p_output jsonb DEFAULT NULL::jsonb) RETURNS void
@@ -392,15 +428,18 @@ CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_erro
 
 -- Name: fire_schedule(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS uuid
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fold_usage() RETURNS integer
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: forget_artifact(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.forget_artifact(p_id uuid) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: history; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.history (
@@ -519,7 +558,8 @@ CREATE FUNCTION penstock.get_job(p_id uuid) RETURNS SETOF penstock.all_jobs
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: shown_error(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.shown_error(p_id uuid) RETURNS text
@@ -590,38 +630,45 @@ CREATE FUNCTION penstock.get_my_job(p_id uuid) RETURNS SETOF penstock.my_jobs
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: hand_to(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan';
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: heartbeat(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.heartbeat(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[], seconds double precision)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: hold_removed(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.hold_removed(p_id uuid) RETURNS text
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: holds(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.holds(p_lease bigint, p_id uuid, p_claims integer) RETURNS boolean
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: is_being_written(penstock.artifacts); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_being_written(p_artifact penstock.artifacts) RETURNS boolean
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: is_callers(text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_callers(p_owner text, p_org text) RETURNS boolean
@@ -630,16 +677,19 @@ CREATE FUNCTION penstock.is_callers(p_owner text, p_org text) RETURNS boolean
 -- Name: is_uploading(bigint, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) RETURNS boolean
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: is_writing(bigint, uuid, integer, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_writing(p_lease bigint, p_job uuid, p_claims integer, p_id uuid) RETURNS boolean
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: job_of_user(text, jsonb, text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.job_of_user(p_kind text, p_args jsonb, p_owner text, p_org text) RETURNS jsonb
-    LANGUAGE plpgsql STABLE;
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: job_tree(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.job_tree(p_job uuid) RETURNS TABLE(id uuid, kind text, state penstock.job_state)
@@ -648,26 +698,31 @@ CREATE FUNCTION penstock.job_tree(p_job uuid) RETURNS TABLE(id uuid, kind text, 
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off';
+    SET enable_mergejoin TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: known_paths(text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.known_paths(p_paths text[]) RETURNS SETOF text
-    LANGUAGE sql STABLE;
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: last_progress(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.last_progress(p_progress jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE;
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: lead(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lead(p_lease bigint) RETURNS boolean
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: list_artifacts(text, text, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer) RETURNS SETOF penstock.artifacts
@@ -676,13 +731,15 @@ CREATE FUNCTION penstock.list_artifacts(p_owner text, p_org text, p_before uuid,
 -- Name: list_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.all_jobs
     LANGUAGE plpgsql STABLE
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: list_my_jobs(jsonb, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.list_my_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50) RETURNS SETOF penstock.my_jobs
     LANGUAGE plpgsql STABLE
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'on';
+    SET enable_bitmapscan TO 'on'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: lock(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock(p_name text) RETURNS void
@@ -704,11 +761,13 @@ CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
 -- Name: lose_sight(bigint, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) RETURNS integer
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: maintain(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.maintain() RETURNS jsonb
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: new_job(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.new_job(p_job jsonb) RETURNS penstock.jobs
@@ -717,37 +776,44 @@ CREATE FUNCTION penstock.new_job(p_job jsonb) RETURNS penstock.jobs
 -- Name: next_run_at(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: open_lease(text, interval, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT NULL::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: outputs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.outputs(p_id uuid) RETURNS TABLE(id uuid, name text, kind text, phase text, state penstock.job_state, args jsonb, output jsonb)
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: park(bigint, uuid[], integer[], text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: parked_jobs(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.parked_jobs() RETURNS TABLE(queue text, kind text, jobs bigint, since timestamp with time zone, reason text)
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: pause_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.pause_schedule(p_name text) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: pick_by_key(penstock.queues, integer, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) RETURNS uuid[]
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: pick_limited(penstock.queues, integer, text[], text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) RETURNS uuid[]
@@ -767,99 +833,118 @@ CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities 
 
 -- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: progress_again(jsonb, jsonb, text, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer DEFAULT NULL::integer, p_attempts integer DEFAULT NULL::integer) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE;
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: promote(integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.promote(p_limit integer DEFAULT 1000) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: purge_where(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.purge_where(p_filter jsonb DEFAULT '{}'::jsonb) RETURNS integer
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
-    LANGUAGE sql STABLE;
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: recall_steps(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output jsonb)
-    LANGUAGE sql STABLE;
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: reclaim(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.reclaim() RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: recount(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recount(p_flow uuid) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: recount_edges(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recount_edges(p_id uuid) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: refuse_blobs(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.refuse_blobs(p_args jsonb) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: release(bigint, uuid[], integer[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[] DEFAULT NULL::integer[]) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: release_unknown(bigint, uuid[], double precision); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision DEFAULT 0) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: remember_step(bigint, uuid, integer, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) RETURNS boolean
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: remove_artifacts(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.remove_artifacts(p_ids uuid[]) RETURNS SETOF uuid
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: remove_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.remove_schedule(p_name text) RETURNS boolean
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: report_progress(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) RETURNS TABLE(id uuid, cancel_requested boolean)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: resume_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: retake_turns(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retake_turns(p_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: retry(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retry(p_ids uuid[], p_queue text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
-    SET jit TO 'off';
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: retry_mine(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retry_mine(p_id uuid) RETURNS boolean
@@ -868,35 +953,43 @@ CREATE FUNCTION penstock.retry_mine(p_id uuid) RETURNS boolean
 
 -- Name: retry_where(jsonb, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.retry_where(p_filter jsonb DEFAULT '{}'::jsonb, p_queue text DEFAULT NULL::text) RETURNS uuid[]
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: rollup_add(jsonb, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb DEFAULT '{}'::jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE;
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: rollup_progress(jsonb, jsonb, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb DEFAULT NULL::jsonb, p_message text DEFAULT NULL::text) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE;
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: run_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.run_schedule(p_name text) RETURNS uuid
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: scale_of(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.scale_of(p_queue text) RETURNS TABLE(paused boolean, ready bigint, running bigint, oldest_ready_seconds double precision, workers bigint)
-    LANGUAGE sql STABLE;
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: set_queue(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.set_queue(p_name text, p_settings jsonb DEFAULT '{}'::jsonb) RETURNS penstock.queues
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: set_quota(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.set_quota(p_name text, p_limits jsonb) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: set_schedule(text, text, text, jsonb, text, text, jsonb, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.set_schedule(p_name text, p_cron text, p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_tz text DEFAULT 'UTC'::text, p_catch_up text DEFAULT 'one'::text, p_options jsonb DEFAULT '{}'::jsonb, p_source text DEFAULT 'database'::text, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS penstock.schedules
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: settle(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.settle(p_finished uuid[]) RETURNS void
@@ -914,11 +1007,13 @@ CREATE FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: stale_artifacts(interval, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) RETURNS SETOF uuid
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: start(text, jsonb, text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.start(p_kind text, p_args jsonb DEFAULT '{}'::jsonb, p_org text DEFAULT NULL::text, p_idempotency_key text DEFAULT NULL::text) RETURNS TABLE(id uuid, created boolean)
@@ -932,50 +1027,60 @@ CREATE FUNCTION penstock.start_batch(p_jobs jsonb, p_org text DEFAULT NULL::text
 
 -- Name: start_for(text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) RETURNS TABLE(id uuid, created boolean)
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: starts_left(text, text, integer, interval, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) RETURNS integer
-    LANGUAGE sql STABLE;
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: stop_cancelled(bigint, uuid[], integer[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text DEFAULT 'cancelled'::text) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: stop_waiting(bigint, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stop_waiting(p_lease bigint, p_queues text[] DEFAULT NULL::text[]) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: store_artifact(bigint, uuid, integer, uuid, bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) RETURNS SETOF penstock.artifacts
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: stored_bytes(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: take_back(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_back(p_flow penstock.jobs) RETURNS void
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: take_idempotency_key(penstock.jobs, text, double precision); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) RETURNS uuid
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: take_quota(text, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) RETURNS void
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: take_turns(text, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_turns(p_queue text, p_key text, p_jobs integer) RETURNS bigint
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: tell_it_runs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.tell_it_runs(p_id uuid) RETURNS integer
@@ -983,11 +1088,13 @@ CREATE FUNCTION penstock.tell_it_runs(p_id uuid) RETURNS integer
 
 -- Name: tell_watchers(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: tend(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision)
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: try_lock(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.try_lock(p_name text) RETURNS boolean
@@ -995,14 +1102,16 @@ CREATE FUNCTION penstock.try_lock(p_name text) RETURNS boolean
 
 -- Name: unblock(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: unpark(text[], text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.unpark(p_kinds text[], p_queues text[] DEFAULT '{}'::text[], p_limit integer DEFAULT 10000) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: uuid7(timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.uuid7(p_at timestamp with time zone DEFAULT clock_timestamp()) RETURNS uuid
@@ -1015,20 +1124,24 @@ CREATE FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) RETURNS uuid
 -- Name: wait_for_work(bigint, text[], integer, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer DEFAULT pg_backend_pid(), p_direct boolean DEFAULT false) RETURNS double precision
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: wake(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.wake(p_queue text, p_jobs integer DEFAULT 1) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: watch(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.watch(p_id uuid) RETURNS boolean
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off';
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: withdraw_artifact(bigint, integer, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid) RETURNS void
-    LANGUAGE sql;
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: application_migrations; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.application_migrations (

@@ -47,7 +47,7 @@ def begin_upload(
 
 _UPLOAD = 0
 """Claims of a job begin at one."""
-_NEW = "%s, %s, %s, %s, %s, %s, %s::text::jsonb, make_interval(secs => %s), %s"
+_NEW = "%s, %s, %s, %s, %s, %s, %s::text::jsonb, pg_catalog.make_interval(secs => %s), %s"
 
 
 def _of_new(new: NewArtifact) -> list[object]:
@@ -166,12 +166,12 @@ def forget_artifact(id: UUID) -> Call[None]:
 
 def artifacts_due(grace: float) -> Call[int]:
     """How many a sweep would remove, up to a thousand."""
-    return Call("select penstock.artifacts_due(make_interval(secs => %s))", [grace], first, repeatable=True)
+    return Call("select penstock.artifacts_due(pg_catalog.make_interval(secs => %s))", [grace], first, repeatable=True)
 
 
 def stale_artifacts(grace: float, after: UUID | None, limit: int) -> Call[list[UUID]]:
     return Call(
-        "select penstock.stale_artifacts(make_interval(secs => %s), %s, %s)",
+        "select penstock.stale_artifacts(pg_catalog.make_interval(secs => %s), %s, %s)",
         [grace, after, limit],
         first_column,
         repeatable=True,

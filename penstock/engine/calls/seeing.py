@@ -62,7 +62,7 @@ def _read_one(rows: Sequence[Row]) -> SeenJob | None:
 
 
 def _one_by_one(columns: str, source: str) -> str:
-    return f"select row_to_json(seen)::text from (select {columns} from {source}) as seen"
+    return f"select pg_catalog.row_to_json(seen)::text from (select {columns} from {source}) as seen"
 
 
 _ONE = _one_by_one(f"{_COLUMNS}, {_SHOWN}, {_ARTIFACTS}, parked_reason", "penstock.get_job(%s)")

@@ -25,7 +25,7 @@ def open_lease(
 ) -> Call[Lease]:
     """`kinds` is what the worker has handlers of: jobs that were parked for want of such a one are ready at once."""
     return Call(
-        "select penstock.open_lease(%s, make_interval(secs => %s), %s::text[], %s, %s, %s::text[])",
+        "select penstock.open_lease(%s, pg_catalog.make_interval(secs => %s), %s::text[], %s, %s, %s::text[])",
         [worker, seconds, list(queues), host, pid, None if kinds is None else list(kinds)],
         lambda rows: Lease(rows[0][0]),
         repeatable=True,

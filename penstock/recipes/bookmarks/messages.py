@@ -98,7 +98,8 @@ async def noted(app: Penstock, jobs: Sequence[UUID]) -> dict[UUID, Noted]:
     """What came of these. One that no handler has read, because it is of an unknown kind, gets its number now."""
     async with app.atransaction() as connection:
         await connection.execute(
-            "insert into bookmarks.messages (job) select unnest(%s::uuid[]) on conflict (job) do nothing", [list(jobs)]
+            "insert into bookmarks.messages (job) select pg_catalog.unnest(%s::uuid[]) on conflict (job) do nothing",
+            [list(jobs)],
         )
         rows = await connection.execute(
             """

@@ -2,9 +2,7 @@
 create or replace function penstock.as_array(p_value jsonb)
 returns text[]
 language sql immutable parallel safe
-as $$
-  select case jsonb_typeof(p_value)
-    when 'array' then array(select jsonb_array_elements_text(p_value))
-    else array[p_value #>> '{}']
-  end
-$$;
+return case jsonb_typeof(p_value)
+  when 'array' then array(select jsonb_array_elements_text(p_value))
+  else array[p_value #>> '{}']
+end;

@@ -3,7 +3,5 @@
 create or replace function penstock.caller()
 returns text
 language sql stable
-as $$
-  select jsonb_path_query_first(nullif(current_setting('request.jwt.claims', true), '')::jsonb,
-                                'strict $.sub ? (@.type() == "string" && @ != "")', '{}', true) #>> '{}'
-$$;
+return jsonb_path_query_first(nullif(current_setting('request.jwt.claims', true), '')::jsonb,
+                              'strict $.sub ? (@.type() == "string" && @ != "")', '{}', true) #>> '{}';

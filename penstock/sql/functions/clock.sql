@@ -2,6 +2,4 @@
 create or replace function penstock.clock()
 returns timestamptz
 language sql volatile
-as $$
-  select coalesce(nullif(current_setting('penstock_clock.now', true), '')::timestamptz, clock_timestamp())
-$$;
+return coalesce(nullif(current_setting('penstock_clock.now', true), '')::timestamptz, clock_timestamp());

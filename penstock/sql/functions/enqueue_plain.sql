@@ -13,14 +13,14 @@ language plpgsql
 as $$
 declare
   v_now timestamptz := penstock.clock();
-  v_run_at timestamptz := coalesce(p_run_at, v_now + make_interval(secs => p_delay));
+  v_run_at timestamptz := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));
   v_lease bigint;
   v_notice text;
 begin
   if p_hand and v_run_at <= v_now and exists (select from penstock.waiting where queue = p_queue and direct) then
     v_lease := penstock.hand_to(p_queue);
     -- the fields of a claim, in their order
-    v_notice := json_build_array(v_lease, p_queue, json_build_array(
+    v_notice := pg_catalog.json_build_array(v_lease, p_queue, pg_catalog.json_build_array(
       p_id, p_kind, p_priority, 0, 1, p_max_attempts, 1, 0, p_owner, p_org, null, v_now, p_args::text, p_options::text));
     if octet_length(v_notice) > 7900 then
       v_lease := null;

@@ -2,6 +2,4 @@
 create or replace function penstock.is_callers(p_owner text, p_org text)
 returns boolean
 language sql stable
-as $$
-  select coalesce(p_owner = penstock.caller(), false) or coalesce(p_org = any(penstock.caller_orgs()), false)
-$$;
+return coalesce(p_owner = penstock.caller(), false) or coalesce(p_org = any(penstock.caller_orgs()), false);

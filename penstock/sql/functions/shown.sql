@@ -3,11 +3,9 @@
 create or replace function penstock.shown(p_errors jsonb)
 returns text
 language sql immutable
-as $$
-  select case
-    when p_errors->-1 ? 'traceback' then 'it failed by an internal error'
-    when p_errors->-1->>'type' = 'Parked' then 'no worker could run it'
-    when p_errors->-1->>'error' like 'worker % was lost: its lease ran out' then 'its worker was lost'
-    else p_errors->-1->>'error'
-  end
-$$;
+return case
+  when p_errors->-1 ? 'traceback' then 'it failed by an internal error'
+  when p_errors->-1->>'type' = 'Parked' then 'no worker could run it'
+  when p_errors->-1->>'error' like 'worker % was lost: its lease ran out' then 'its worker was lost'
+  else p_errors->-1->>'error'
+end;

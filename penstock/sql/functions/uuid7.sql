@@ -3,12 +3,10 @@
 create or replace function penstock.uuid7(p_at timestamptz default clock_timestamp())
 returns uuid
 language sql volatile
-as $$
-  select encode(
-    overlay(
-      overlay(uuid_send(gen_random_uuid())
-              placing substring(int8send(floor(extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6)
-      placing substring(int8send((7::bigint << 12)
-              | floor(((extract(epoch from p_at) * 1000) % 1) * 4096)::bigint) from 7) from 7 for 2),
-    'hex')::uuid
-$$;
+return encode(
+  overlay(
+    overlay(uuid_send(gen_random_uuid())
+            placing substring(int8send(floor(extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6)
+    placing substring(int8send((7::bigint << 12)
+            | floor(((extract(epoch from p_at) * 1000) % 1) * 4096)::bigint) from 7) from 7 for 2),
+  'hex')::uuid;

@@ -2,7 +2,5 @@
 create or replace function penstock.uuid7_floor(p_at timestamptz)
 returns uuid
 language sql immutable strict parallel safe
-as $$
-  select (encode(substring(int8send(greatest(floor(extract(epoch from p_at) * 1000), 0)::bigint) from 3), 'hex')
-          || '00000000000000000000')::uuid
-$$;
+return (encode(substring(int8send(greatest(floor(extract(epoch from p_at) * 1000), 0)::bigint) from 3), 'hex')
+        || '00000000000000000000')::uuid;

@@ -1,5 +1,6 @@
 -- Bookmarks, and the messages of the queue that enriches them. Everybody sees their own: user_id is the subject of their
 -- token. Messages are for the service alone.
+set local search_path = pg_catalog, pg_temp;
 create schema bookmarks;
 
 create table bookmarks.bookmarks (
@@ -85,6 +86,7 @@ create policy users_delete_their_own on bookmarks.bookmarks for delete
 create function bookmarks.send(p_message jsonb, p_bookmark_id bigint default null)
 returns bigint
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   insert into bookmarks.messages (bookmark_id, job)
   values (p_bookmark_id, penstock.enqueue(
@@ -100,6 +102,7 @@ create function bookmarks.add_for(
 )
 returns table (bookmark bookmarks.bookmarks, created boolean)
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_number bigint;
@@ -170,6 +173,7 @@ create trigger bookmarks_let_go after delete on bookmarks.bookmarks
 create function bookmarks.forget()
 returns void
 language sql
+set search_path = pg_catalog, pg_temp
 as $$
   insert into bookmarks.leftovers (artifact, bookmark_id)
   select a.id, m.bookmark_id

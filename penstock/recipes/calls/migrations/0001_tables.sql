@@ -1,4 +1,5 @@
 -- Recordings of calls, and what has been made of them. They belong to organisations: whoever is a member sees them all.
+set local search_path = pg_catalog, pg_temp;
 create schema calls;
 
 create table calls.calls (

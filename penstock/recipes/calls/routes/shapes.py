@@ -76,8 +76,9 @@ class Accepted(Shape):
 
 COLUMNS = """
   c.id, c.org_id, c.user_id, c.file_name, c.content_type, c.size, c.seconds, c.job_id, c.created_at,
-  (select jsonb_object_agg(a.type, a.artifact_id) from calls.artifacts as a where a.call_id = c.id) as artifacts,
-  (select jsonb_agg(jsonb_build_object(
+  (select pg_catalog.jsonb_object_agg(a.type, a.artifact_id)
+     from calls.artifacts as a where a.call_id = c.id) as artifacts,
+  (select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
             'stage', s.stage, 'state', s.state, 'attempts', s.attempt, 'maxAttempts', s.max_attempts,
             'polls', s.snoozes, 'lastError', s.last_error, 'availableAt', s.run_at, 'startedAt', s.started_at,
             'finishedAt', s.finished_at, 'percent', s.percent, 'message', s.message) order by s.id)

@@ -1,4 +1,5 @@
 -- Résumés, and what has been made of them. Everybody sees their own: user_id is the subject of their token.
+set local search_path = pg_catalog, pg_temp;
 create schema exports;
 
 create table exports.documents (
@@ -95,6 +96,7 @@ $$;
 create function exports.count_version()
 returns trigger
 language plpgsql
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   new.version := old.version + 1;

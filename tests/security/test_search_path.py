@@ -1,0 +1,197 @@
+"""Whoever may create in a schema that the engine's logins look into may make functions that fit better than Postgres's
+own. None of them is ever called."""
+
+import ast
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import penstock
+from penstock import Penstock
+from penstock.engine import PostgresEngine, calls
+from penstock.engine.migrate import migrate_on
+from penstock.job import NewJob
+from tests.conftest import Connect
+from tests.security.conftest import STRANGER, Connection
+from tests.worker.running import working
+from tests.worker.test_handing import idle
+from tests.worker.until import soon
+
+QUALIFIED = {"enqueue_plain"}
+"""Not pinned, because it is hot: it names the schema of every function whose arguments may fit another better."""
+
+INSIDE = {
+    "pick_ready", "pick_limited", "finish", "settle", "tell_it_runs", "try_lock", "lock", "lock_limits", "lock_flows",
+    "advance_turn", "new_job", "enqueue_one",
+}  # fmt: skip
+"""Not pinned, because only functions that are call them."""
+
+_FUNCTIONS = """
+select p.proname, p.prosqlbody is not null,
+       coalesce('search_path=pg_catalog, pg_temp' = any(p.proconfig), false), p.prosrc
+  from pg_proc as p where p.pronamespace = 'penstock'::regnamespace
+"""
+
+
+def test_every_function_is_pinned_or_need_not_be(connect: Connect) -> None:
+    functions = {row[0]: row[1:] for row in connect().execute(_FUNCTIONS).fetchall()}
+    assert {name for name, (parsed, pinned, _) in functions.items() if not parsed and not pinned} == QUALIFIED | INSIDE
+    for name in INSIDE:
+        called = re.compile(rf"penstock\.{name}\(")
+        callers = {caller for caller, (_, _, source) in functions.items() if called.search(source)}
+        assert callers, name
+        assert all(functions[caller][1] or caller in INSIDE for caller in callers), (name, callers)
+        assert not [text for _, text in _statements() if called.search(text)], f"{name} is called from Python"
+
+
+def test_what_is_qualified_is_so_throughout(connect: Connect) -> None:
+    owner = connect()
+    for name, _, _, source in owner.execute(_FUNCTIONS).fetchall():
+        if name in QUALIFIED:
+            assert _unqualified(owner, re.sub(r"--.*", "", source)) <= EXACT
+
+
+EXACT = {
+    "now", "count", "sum", "octet_length", "pg_notify", "pg_backend_pid", "set_config", "row_security_active",
+    "jsonb_strip_nulls",
+}  # fmt: skip
+"""Functions that are called with arguments of their very types, or none: pg_catalog is looked into first, and no other
+fits better."""
+
+
+def test_statements_from_python_call_nothing_that_another_could_fit_better(connect: Connect) -> None:
+    owner = connect()
+    for file, text in _statements():
+        assert _unqualified(owner, text) <= EXACT, f"{file}: {text}"
+
+
+def _statements() -> Iterator[tuple[str, str]]:
+    """The SQL in the engine's and the server's Python."""
+    root = Path(penstock.__file__).parent
+    for folder in ("engine", "server", "worker", "artifacts", "recipes"):
+        for file in sorted((root / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.JoinedStr):
+                    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "" for part in node.values)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    text = node.value
+                else:
+                    continue
+                if re.match(r"\s*\(?(select|with|insert|update|delete)\s", text) and re.search(r"\w\.\w", text):
+                    yield str(file.relative_to(root)), text
+
+
+def _unqualified(connection: Connection, text: str) -> set[str]:
+    """The functions of Postgres's that a text calls without saying that they are."""
+    named = set(re.findall(r"(?<![.\w])([a-z_]\w*)\(", re.sub(r"'[^']*'", "''", text)))
+    rows = connection.execute(
+        "select distinct proname from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname = any(%s)",
+        [sorted(named)],
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+def test_functions_and_views_of_the_recipes_are_pinned() -> None:
+    for file in (Path(penstock.__file__).parent / "recipes").rglob("migrations/*.sql"):
+        text = file.read_text("utf-8")
+        if "create schema" in text:
+            assert text.index("set local search_path = pg_catalog, pg_temp;") < text.index("create schema"), file
+        for made in re.findall(r"create (?:or replace )?function .*?\$\$", text, re.DOTALL):
+            assert "\nset search_path = pg_catalog, pg_temp\n" in made, made
+
+
+_TRAPS = """
+create function public.sprung() returns text language plpgsql as $$
+begin
+  if current_user <> 'penstock_stranger' then
+    raise exception 'hijacked: % was here', current_user;
+  end if;
+  return 'never';
+end
+$$;
+create function public.json_build_array(bigint, text, json) returns json language sql as 'select public.sprung()::json';
+create function public.json_build_array(uuid, text, int, int, int, int, int, int, text, text, text, timestamptz, text,
+  text) returns json language sql as 'select public.sprung()::json';
+create function public.json_build_object(text, bigint, text, uuid) returns json language sql
+  as 'select public.sprung()::json';
+create function public.json_build_object(text, uuid, text, text) returns json language sql
+  as 'select public.sprung()::json';
+create function public.json_build_object(text, uuid, text, penstock.job_state) returns json language sql
+  as 'select public.sprung()::json';
+create function public.make_interval(secs int) returns interval language sql as 'select public.sprung()::interval';
+create function public.make_interval(secs smallint) returns interval language sql as 'select public.sprung()::interval';
+create function public.unnest(text[]) returns setof text language sql as 'select public.sprung()';
+create function public.unnest(uuid[]) returns setof uuid language sql as 'select public.sprung()::uuid';
+create function public.to_jsonb(uuid[]) returns jsonb language sql as 'select public.sprung()::jsonb';
+create function public.cardinality(uuid[]) returns int language sql as 'select public.sprung()::int';
+create function public.jsonb_build_array(jsonb) returns jsonb language sql as 'select public.sprung()::jsonb';
+create function public.array_length(uuid[], int) returns int language sql as 'select public.sprung()::int';
+create function public.less(numeric, int) returns numeric language sql as 'select public.sprung()::numeric';
+create operator public./ (leftarg = numeric, rightarg = int, function = public.less);
+create operator public.* (leftarg = numeric, rightarg = int, function = public.less);
+"""
+
+
+@pytest.fixture
+def traps(connect: Connect, stranger: Connection) -> None:
+    """As in databases from before Postgres 15, where anybody may create in public."""
+    owner = connect()
+    owner.execute(f"create schema if not exists public; grant usage, create on schema public to {STRANGER}".encode())
+    # a type that a stranger may not even name
+    owner.execute(f"grant usage on schema penstock to {STRANGER}".encode())
+    stranger.execute(_TRAPS.encode())
+    owner.execute(f"revoke usage on schema penstock from {STRANGER}".encode())
+
+
+@pytest.mark.usefixtures("traps")
+@pytest.mark.parametrize("path", ['"$user", public', "public, pg_catalog", "public"])
+def test_better_fitting_overloads_are_not_called(url: str, path: str) -> None:
+    options = f"-c search_path={path}".replace(" ", "\\ ").replace("-c\\ ", "-c ")
+    engine = PostgresEngine(lambda: psycopg.conninfo.make_conninfo(url, options=options))
+    assert engine.run(calls.set_queue("default", {"rate": 1000, "rate_period": 1, "fair_by": "owner"})) is None
+    lease = engine.run(calls.open_lease("worker", seconds=30))
+    engine.run(calls.wait_for_work(lease, ["default", "plain"]))
+    flow = NewJob(kind="one", owner="ada")
+    engine.enqueue([flow, NewJob(kind="two", after=(flow.id,), owner="bob", unique_key="k")])
+    engine.enqueue([NewJob(kind="many", queue="plain") for _ in range(30)])
+    engine.run(calls.watch(flow.id))
+    for queue in ("default", "plain"):
+        while jobs := engine.run(calls.claim(lease, queue, 10)):
+            engine.run(calls.report_progress(lease, jobs, [{"percent": 1}] * len(jobs)))
+            first, *others = jobs
+            engine.run(calls.complete(lease, others, [b"1"] * len(others)))
+            engine.run(calls.fail(lease, [first], [{"error": "no", "final": True}]))
+    engine.run(calls.list_jobs({"state": ["failed"]}, None, 10))
+    engine.run(calls.retry([flow.id], None))
+    engine.run(calls.cancel([flow.id], "enough"))
+    assert engine.run(calls.maintain()) is not None
+    engine.run(calls.queue_stats())
+    engine.run(calls.close_lease(lease))
+    engine.close()
+
+
+@pytest.mark.usefixtures("traps")
+async def test_a_job_that_is_handed_over_is_told_by_our_own_words(app: Penstock, connect: Connect) -> None:
+    """The call that made a stranger superuser: enqueue, with a worker waiting."""
+    done = asyncio.Event()
+
+    @app.job
+    async def work(number: int) -> None:
+        done.set()
+
+    async with working(app):
+        await idle(connect)
+        await work.aenqueue(1)
+        await soon(done.wait())
+
+
+@pytest.mark.usefixtures("traps")
+def test_migrations_are_not_led_astray(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("set search_path = public, pg_catalog")
+        migrate_on(connection, "another")
+        assert connection.execute("show search_path").fetchone() == ("public, pg_catalog",)
