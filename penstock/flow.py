@@ -8,6 +8,8 @@ app.enqueue(flow)
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Literal
@@ -21,6 +23,30 @@ Policy = Literal["cancel", "continue"]
 
 BATCH = "batch"
 """The kind of a flow that has no handler of its own."""
+
+
+@dataclass(slots=True)
+class _Allowance:
+    most: int
+    left: int
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise InvalidFlow("", f"asks for more than {self.most:,} jobs at once")
+
+
+_allowance: ContextVar[_Allowance | None] = ContextVar("penstock jobs of a flow", default=None)
+
+
+@contextmanager
+def at_most(jobs: int) -> Iterator[None]:
+    """Flows that are composed inside must not have more jobs than that, all together."""
+    token = _allowance.set(_Allowance(jobs, jobs))
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
 
 
 @dataclass(eq=False, slots=True)
@@ -81,6 +107,8 @@ class Flow:
         Jobs of the same `part` are counted as one: "7 of 16 documents". Where a part is named, jobs without one are not
         counted.
         """
+        if (allowance := _allowance.get()) is not None:
+            allowance.take()
         own = work if isinstance(work, NewJob) else work.root
         phase = phase or own.phase or ""
         if weight is None:

@@ -17,6 +17,7 @@ from penstock.server import docs_page, failures
 from penstock.server.artifact_links import artifact_links
 from penstock.server.auth import Authenticator
 from penstock.server.body import BodyLimits
+from penstock.server.composer import starting_at_most
 from penstock.server.describing import described
 from penstock.server.live import Hub
 from penstock.server.routes import artifacts, jobs, operations, stream, work
@@ -134,7 +135,7 @@ class _GetReady:
         seconds = self._server.services.settings.database_timeout
         if scope["path"].endswith("/readyz"):
             seconds = min(seconds, READY_WITHIN)
-        with answering_within(seconds):
+        with answering_within(seconds), starting_at_most(self._server.services.settings.max_jobs):
             try:
                 async with asyncio.timeout(seconds):
                     await self._server.get_ready()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from penstock.errors import InvalidInput
+from penstock.server.composer import MAX_JOBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class ServerSettings:
     idle_timeout: float = 5.0
     """Seconds that a connection stays open without a request. Remote workers use theirs again within four."""
     max_connections: int = 10_000
+    max_jobs: int = MAX_JOBS
+    """That one start may create: of a flow, what it composes."""
     max_body: int = 1_048_576
     """Bytes of a request's body; uploads of artifacts have their own limit."""
     max_upload: int = 1_073_741_824

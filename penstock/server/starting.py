@@ -13,6 +13,7 @@ from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handler import Handler
 from penstock.job import Enqueued, NewJob
+from penstock.server.composer import compose, compose_if_large
 from penstock.server.identity import Identity
 
 
@@ -29,23 +30,41 @@ async def start(
     """A job or a flow by its kind; nothing is written when its params do not fit."""
     known = _known(app, kind)
     _refuse_closed(caller, known, owner)
-    with _naming_params():
-        if isinstance(known, FlowMaker):
-            flow = known.make(params)
-        else:
-            encoded = known.encode(params)
     if isinstance(known, FlowMaker):
-        whose = owner if caller.is_service else _subject_in(caller, org)
-        jobs = [replace(job, owner=whose, org=org) for job in flow.jobs()]
-        jobs[0] = replace(jobs[0], idempotency_key=key)
+        return await _start_flow(
+            app, caller, known, params, owner if caller.is_service else _subject_in(caller, org), org, key
+        )
+    with _naming_params():
         if caller.is_service:
-            return (await app.engine.aenqueue(jobs))[0]
-        return (await app.engine.arun(calls.start_for(str(whose), known.options.quota, jobs)))[0]
+            job = await compose_if_large(params, lambda: known.prepare(**params))
+        else:
+            encoded = await compose_if_large(params, lambda: known.encode(params))
     if caller.is_service:
-        job = replace(known.prepare(**params), owner=owner, org=org, idempotency_key=key)
-        return (await app.engine.aenqueue([job]))[0]
+        return (await app.engine.aenqueue([replace(job, owner=owner, org=org, idempotency_key=key)]))[0]
     started = calls.start(kind, encoded, org=org, idempotency_key=key)
     return await app.engine.arun_as(caller.role, caller.claims, started)
+
+
+async def _start_flow(
+    app: Penstock,
+    caller: Identity,
+    maker: FlowMaker[...],
+    params: Mapping[str, Any],
+    owner: str | None,
+    org: str | None,
+    key: str | None,
+) -> Enqueued:
+    def make() -> list[NewJob]:
+        jobs = [replace(job, owner=owner, org=org) for job in maker.make(params).jobs()]
+        jobs[0] = replace(jobs[0], idempotency_key=key)
+        return jobs
+
+    with _naming_params():
+        if caller.is_service:
+            jobs = await compose(make)
+        else:
+            call = await compose(lambda: calls.start_for(str(owner), maker.options.quota, make()))
+    return (await app.engine.aenqueue(jobs) if caller.is_service else await app.engine.arun(call))[0]
 
 
 async def start_each(
@@ -61,7 +80,7 @@ async def start_each(
     way already stands for another like it."""
     handler = app.handler(kind)
     _refuse_closed(caller, handler, owner)
-    encoded = [handler.encode(params) for params in each]
+    encoded = await compose(lambda: [handler.encode(params) for params in each])
     # in one order whoever asks, since those that are alike wait for each other
     order = sorted(range(len(each)), key=encoded.__getitem__)
     if caller.is_service:
@@ -84,14 +103,7 @@ async def start_batch(
 ) -> list[Enqueued]:
     """The batch, then its jobs in their order; of one whose key was used before, those that are still known. It goes on
     when one of them fails."""
-    prepared: list[NewJob] = []
-    for place, (kind, params) in enumerate(items):
-        with _naming_params(f"jobs.{place}."):
-            known = _known(app, kind)
-            if isinstance(known, FlowMaker):
-                raise InvalidInput("type", f"{kind!r} is a flow, which cannot be part of a batch")
-            _refuse_closed(caller, known, owner)
-            prepared.append(known.prepare(**params))
+    prepared = await compose(lambda: _prepare(app, caller, items, owner))
     if caller.is_service:
         flow = Flow(policy="continue")
         for job in prepared:
@@ -105,6 +117,20 @@ async def start_batch(
         return [batch, *members]
     given = [{"kind": kind, "args": params} for kind, params in items]
     return await app.engine.arun_as(caller.role, caller.claims, calls.start_batch(given, org=org, idempotency_key=key))
+
+
+def _prepare(
+    app: Penstock, caller: Identity, items: Sequence[tuple[str, Mapping[str, Any]]], owner: str | None
+) -> list[NewJob]:
+    prepared: list[NewJob] = []
+    for place, (kind, params) in enumerate(items):
+        with _naming_params(f"jobs.{place}."):
+            known = _known(app, kind)
+            if isinstance(known, FlowMaker):
+                raise InvalidInput("type", f"{kind!r} is a flow, which cannot be part of a batch")
+            _refuse_closed(caller, known, owner)
+            prepared.append(known.prepare(**params))
+    return prepared
 
 
 def _known(app: Penstock, kind: str) -> Handler[..., Any] | FlowMaker[...]:

@@ -44,8 +44,13 @@ class Served:
 
     def ask(self, method: str, path: str, body: object = None, *, key: str | None = None, **headers: str) -> "Answer":
         """One request on a connection of its own."""
-        content = b"" if body is None else json.dumps(body).encode()
-        headers |= {"Host": "shop", "Connection": "close", "Content-Length": str(len(content))}
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        headers |= {
+            "Host": "shop",
+            "Connection": "close",
+            "Content-Length": str(len(content)),
+            "Content-Type": "application/json",
+        }
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

@@ -1,0 +1,108 @@
+"""One user sends as much as they can: everybody else is answered meanwhile."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.testing.database import throw_away
+from tests.security.process import Served, served, token
+
+HELD = 0.5
+"""Seconds that nobody else may wait; alone on a machine it is a tenth, on one that runs many tests it is not."""
+
+
+@pytest.fixture(scope="module")
+def shop(server: str, template: str) -> Iterator[Served]:
+    with throw_away(server, template) as url, served(url) as shop:
+        yield shop
+
+
+class Others:
+    """Asks for /healthz again and again while the block lasts."""
+
+    def __init__(self, shop: Served) -> None:
+        self.longest = 0.0
+        self._shop = shop
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._ask)
+
+    def _ask(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._shop.port)
+        while not self._over.wait(0.005):
+            began = time.monotonic()
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+            self.longest = max(self.longest, time.monotonic() - began)
+        connection.close()
+
+    def __enter__(self) -> "Others":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def as_bytes(body: object) -> bytes:
+    """Before anything is measured: here, too, Python does one thing at a time."""
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+SENT = {
+    "a flow of 20,000 from 46 bytes": (422, {"type": "reading", "params": {"chapters": 20_000}}),
+    "as large a flow as there may be": (202, {"type": "reading", "params": {"chapters": 999}}),
+    "a megabyte of numbers": (413, {"type": "measure", "params": {"values": [1] * 500_000}}),
+    "as many numbers as there may be": (202, {"type": "measure", "params": {"values": [1] * 80_000}}),
+    "a megabyte of lists": (413, {"type": "keep", "params": {"anything": [[]] * 250_000}}),
+    "as many lists as there may be": (202, {"type": "keep", "params": {"anything": [[]] * 19_000}}),
+    "fields that nobody knows": (422, {"type": "keep", **{f"k{n}": 1 for n in range(70_000)}}),
+    "arguments that nobody knows": (413, {"type": "keep", "params": {f"k{n}": 1 for n in range(70_000)}}),
+}
+
+
+@pytest.mark.parametrize("what", SENT)
+def test_others_are_answered_meanwhile(shop: Served, what: str) -> None:
+    status, body = SENT[what]
+    sent = as_bytes(body)
+    with Others(shop) as others:
+        assert shop.ask("POST", "/api/jobs/start", sent, key=token()).status == status
+    assert others.longest < HELD
+
+
+@pytest.mark.parametrize(
+    ("status", "jobs"),
+    [
+        (422, [{f"k{n}": 1 for n in range(40)}] * 450),
+        (422, [1] * 90_000),
+        (202, [{"type": "keep", "params": {"anything": [1] * 40}}] * 1000),
+    ],
+    ids=["unknown fields", "too many", "a large batch"],
+)
+def test_nor_does_a_batch_keep_them(shop: Served, status: int, jobs: object) -> None:
+    sent = as_bytes({"jobs": jobs})
+    with Others(shop) as others:
+        assert shop.ask("POST", "/api/jobs/batch", sent, key=token()).status == status
+    assert others.longest < HELD
+
+
+def test_nor_does_a_list_of_large_jobs(shop: Served) -> None:
+    mine = token("collector")
+    large = as_bytes({"type": "keep", "params": {"anything": ["x" * 1000] * 200}})
+    for _ in range(15):
+        assert shop.ask("POST", "/api/jobs/start", large, key=mine).status == 202
+    with Others(shop) as others:
+        listed = shop.ask("GET", "/api/jobs?limit=200", key=mine)
+    assert len(json.loads(listed.body)["jobs"]) == 15
+    assert others.longest < HELD
+
+
+def test_what_is_refused_says_the_limit_and_writes_nothing(shop: Served) -> None:
+    mine = token("greedy")
+    refused = shop.ask("POST", "/api/jobs/start", {"type": "reading", "params": {"chapters": 1001}}, key=mine)
+    assert json.loads(refused.body)["detail"] == "params: asks for more than 1,000 jobs at once"
+    assert json.loads(shop.ask("GET", "/api/jobs", key=mine).body)["jobs"] == []
