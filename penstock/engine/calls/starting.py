@@ -23,7 +23,7 @@ def start_each(kind: str, args: Sequence[bytes], *, org: str | None = None) -> C
     return Call(
         """
         select started.id, started.created
-          from unnest(%s::text[]) with ordinality as given (args, place),
+          from pg_catalog.unnest(%s::text[]) with ordinality as given (args, place),
                lateral penstock.start(%s, args::jsonb, %s) as started
          order by place
         """,
