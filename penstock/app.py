@@ -22,7 +22,7 @@ from penstock.errors import InvalidInput
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
-from penstock.handler import Choices, Handler, Options
+from penstock.handler import Choices, Handler, Options, elsewhere
 from penstock.home import Home
 from penstock.job import NewJob
 from penstock.jobs import Jobs
@@ -276,6 +276,10 @@ class Penstock:
     def prepare(self, kind: str, args: Mapping[str, Any], **options: Unpack[Choices]) -> NewJob:
         """A job by the name of its kind, checked like handler.prepare: for callers that have names, not functions."""
         return self.handler(kind).using(**options).prepare(**args)
+
+    def prepare_unchecked(self, kind: str, args: Mapping[str, Any], **options: Unpack[Choices]) -> NewJob:
+        """The same for a kind whose handler is in another program: nobody here knows which arguments it takes."""
+        return elsewhere(self.engine, kind, self.max_payload).using(**options).prepare(**args)
 
     def enqueue(self, work: NewJob | Flow, *, connection: object = None) -> JobHandle[Any]:
         """Enqueues a prepared job, or a flow; the handle of a flow is that of its last step."""

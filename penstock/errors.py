@@ -41,10 +41,21 @@ class InvalidFlow(InvalidInput):
 
 class UnknownKind(PenstockError, LookupError):
     def __init__(self, kind: str, known: Iterable[str]) -> None:
-        close = get_close_matches(kind, list(known), n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        super().__init__(f"no handler {kind!r} is registered{hint}")
+        super().__init__(f"no handler {kind!r} is registered{_meant(kind, known)}")
         self.kind = kind
+
+
+class UnknownQueue(PenstockError, LookupError):
+    """Nothing is known of the queue: no job, no setting, no application that declares it."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"there is no queue {name!r}{_meant(name, known)}; --create makes it")
+        self.name = name
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 class UnknownJob(PenstockError, LookupError):

@@ -206,6 +206,14 @@ class Handler(Generic[P, R]):
         return replace(job, unique_key=key)
 
 
+def elsewhere(engine: PostgresEngine, kind: str, max_payload: int) -> Handler[..., Any]:
+    """Stands for the handler of a kind that another program has: it takes any arguments."""
+
+    def anything(**args: object) -> None: ...
+
+    return Handler(engine, anything, kind, Options(), max_payload)
+
+
 def _id_of(job: object) -> UUID:
     if isinstance(job, UUID):
         return job

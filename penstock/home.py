@@ -25,6 +25,7 @@ class Home:
         self._url = url or os.environ.get("DATABASE_URL") or None
         self._migrates = migrates
         self._migrate_first = migrates
+        self._migrated: Migrated | None = None
         self._embedded: EmbeddedPostgres | None = None
         self._starting = threading.Lock()
 
@@ -40,12 +41,15 @@ class Home:
                 self._url = self._embedded.url
                 self._migrate_first = True
             if self._migrate_first:
-                migrate(self._url, self._schema, self.migrations)
+                self._migrated = migrate(self._url, self._schema, self.migrations)
                 self._migrate_first = False
             return self._url
 
     def migrate(self) -> Migrated:
-        return migrate(self.url(), self._schema, self.migrations)
+        self._migrated = None
+        url = self.url()
+        # what finding it has done is what was asked for
+        return self._migrated or migrate(url, self._schema, self.migrations)
 
     def move_to(self, url: str | None) -> str | None:
         """To the database there, with None to the embedded one; returns where it was."""

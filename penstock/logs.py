@@ -1,6 +1,8 @@
 """Log lines that say which job they belong to: for people on a terminal, as JSON lines otherwise."""
 
 import logging
+import os
+import re
 import sys
 import time
 from contextvars import ContextVar
@@ -28,6 +30,25 @@ def mark_with_job(record: logging.LogRecord) -> bool:
     return True
 
 
+# what a terminal obeys, and what turns the order of a line round: C0, DEL, C1, line separators, bidirectional marks
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def shown(text: str) -> str:
+    """Text of jobs and of strangers for a terminal: shows what that would otherwise obey, as \\x1b or \\u202e."""
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def escaped_in_json(text: str) -> str:
+    """The same for JSON, which stays what it was to whoever reads it as JSON."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """1 job, 2 jobs."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 class JSONLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -41,7 +62,7 @@ class JSONLines(logging.Formatter):
         line |= {name: value for name, value in vars(record).items() if name not in _USUAL}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line, enc_hook=str).decode()
+        return escaped_in_json(msgspec.json.encode(line, enc_hook=str).decode())
 
 
 class ForPeople(logging.Formatter):
@@ -57,6 +78,8 @@ class ForPeople(logging.Formatter):
         line = f"{at}  {job}{level}{record.getMessage()}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
+        # set in: what a job logs must not look like a line of another's
+        line = shown(line).replace("\n", f"\n{'':10}")
         if self._colour and record.levelno in _COLOURS:
             return f"{_COLOURS[record.levelno]}{line}\x1b[0m"
         return line
@@ -67,7 +90,8 @@ def set_up(level: str = "info", *, json: bool | None = None, stream: TextIO | No
     stream = stream or sys.stderr
     for_people = stream.isatty() if json is None else not json
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(ForPeople(colour=stream.isatty()) if for_people else JSONLines())
+    coloured = stream.isatty() and not os.environ.get("NO_COLOR")
+    handler.setFormatter(ForPeople(colour=coloured) if for_people else JSONLines())
     handler.addFilter(mark_with_job)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # it would log whole URLs, and a webhook's URL is often its secret

@@ -11,7 +11,7 @@ from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
-from penstock.handler import Choices, Handler, Options
+from penstock.handler import Choices, Handler, elsewhere
 from penstock.job import NewJob
 
 P = ParamSpec("P")
@@ -116,7 +116,7 @@ class Schedules:
         catch_up: CatchUp,
         options: Choices,
     ) -> Schedule:
-        handler = self._handlers.get(kind) or Handler(self._engine, _anything, kind, Options(), self._max_payload)
+        handler = self._handlers.get(kind) or elsewhere(self._engine, kind, self._max_payload)
         job = handler.using(**options).prepare(**args or {})
         return Schedule.of(job, cron=cron, tz=tz, catch_up=catch_up, name=name)
 
@@ -175,10 +175,6 @@ def _find(name: str, code: Mapping[str, Schedule]) -> Steps[tuple[Schedule, date
         raise InvalidInput("name", f"there is no schedule {name!r}")
     yield from _set(code[name], "code")
     return code[name], now
-
-
-def _anything(**args: object) -> None:
-    """Stands for the handler of a kind that another program has."""
 
 
 class CronDecorator:

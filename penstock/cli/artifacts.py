@@ -11,8 +11,9 @@ from penstock.app import Penstock
 from penstock.artifact import Artifact
 from penstock.artifacts.sweeping import GRACE
 from penstock.cli.database import on_database
-from penstock.cli.output import err, out, print_json, print_table
+from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.errors import UnknownArtifact
+from penstock.logs import counted
 
 artifacts = typer.Typer(
     help="Files that jobs made. The store is PENSTOCK_ARTIFACTS: a folder, or s3://bucket/prefix?endpoint=…",
@@ -64,11 +65,7 @@ def show(app: Penstock, json: bool, id: Id) -> None:
     if json:
         print_json(artifact)
         return
-    for name in Artifact.__slots__:
-        value = getattr(artifact, name)
-        if value is not None:
-            out.print(f"[bold]{name:>16}[/]  ", end="", markup=True)
-            out.print(str(value), markup=False, soft_wrap=True)
+    print_record(artifact, Artifact.__slots__)
 
 
 @artifacts.command()
@@ -111,4 +108,5 @@ def sweep(
     if json:
         print_json(swept)
     else:
-        out.print(f"{swept.artifacts} artifacts, {swept.orphans} orphans and {swept.leftovers} leftovers removed")
+        removed = (counted(swept.artifacts, "artifact"), counted(swept.orphans, "orphan"))
+        out.print(f"{', '.join(removed)} and {counted(swept.leftovers, 'leftover')} removed")

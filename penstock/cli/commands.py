@@ -7,6 +7,7 @@ import typer
 
 from penstock.cli.artifacts import artifacts
 from penstock.cli.database import db, migrate, on_database
+from penstock.cli.enqueue import enqueue
 from penstock.cli.jobs import jobs
 from penstock.cli.queues import queues
 from penstock.cli.schedules import schedules
@@ -27,7 +28,8 @@ cli.command()(server)
 cli.command()(worker)
 cli.command()(tick)
 cli.command()(on_database(wake))
-cli.command()(on_database(migrate, create=True))
+cli.command()(migrate)
+cli.command()(on_database(enqueue))
 cli.command()(token)
 cli.add_typer(db, name="db")
 cli.add_typer(jobs, name="jobs")

@@ -11,22 +11,22 @@ import typer
 from penstock import Penstock, embedded
 from penstock.cli.loading import load_app
 from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
-from penstock.cli.output import explained, out, print_json
-from penstock.errors import PenstockError
+from penstock.cli.output import err, explained, out, print_json
+from penstock.errors import InvalidInput, PenstockError
 
 db = typer.Typer(help="The embedded Postgres: a real one, private to this folder.", no_args_is_help=True)
 
 
-def on_database(command: Callable[..., None], *, create: bool = False) -> Callable[..., None]:
+def on_database(command: Callable[..., None]) -> Callable[..., None]:
     """Adds the options that choose a database, and --json, to a command that takes `app` and `json`.
 
-    Looking around does not make a new embedded database by accident: only `create` may.
+    Looking around does not make a new embedded database by accident.
     """
 
     @wraps(command)
     def run(*, url: str | None, folder: Path, schema: str, json: bool, **arguments: object) -> None:
         with explained(json):
-            if url is None and not create and not folder.exists():
+            if url is None and not folder.exists():
                 raise PenstockError(
                     f"there is no DATABASE_URL and no embedded Postgres under {folder}; "
                     "set DATABASE_URL, or start one with `penstock db start`"
@@ -51,23 +51,53 @@ def on_database(command: Callable[..., None], *, create: bool = False) -> Callab
 
 
 def migrate(
-    app: Penstock,
-    json: bool,
+    context: typer.Context,
     application: Annotated[
-        str | None, typer.Option("--app", help="Also the tables of this application: package.module:app.")
+        str | None,
+        typer.Argument(metavar="[APP]", help="Also the tables and queues of this application: package.module:app."),
     ] = None,
+    url: Url = None,
+    folder: Folder = DEFAULT_FOLDER,
+    schema: Schema = "penstock",
+    json: Json = False,
 ) -> None:
-    """Create or upgrade Penstock's schema in the database. Safe to run again, and from several places at once."""
-    if application is not None:
-        app.home.migrations |= load_app(application).home.migrations
-    done = app.migrate()
-    if json:
-        print_json(
-            {"schema": app.engine.schema, "applied": done.applied, "functions_replaced": done.functions_replaced}
-        )
-        return
-    what = f"applied {', '.join(done.applied)}" if done.applied else "functions updated"
-    out.print(f"schema {app.engine.schema}: {what if done.changed else 'is up to date'}")
+    """Create or upgrade Penstock's schema in the database. Safe to run again, and from several places at once.
+
+    An application that is named says itself which database, folder and schema are its own; --database-url may name
+    another database.
+    """
+    with explained(json):
+        if application is None:
+            app = Penstock(url, folder=folder, schema=schema)
+        else:
+            app = load_app(application)
+            for name in ("folder", "schema"):
+                if _was_typed(context, name):
+                    raise InvalidInput(name, f"is chosen by {application} itself")
+            if _was_typed(context, "url"):
+                app.connect_to(url)
+        with app:
+            done = app.migrate()
+        if json:
+            print_json(
+                {
+                    "schema": app.engine.schema,
+                    "applied": done.applied,
+                    "functions_replaced": done.functions_replaced,
+                    "notices": done.notices,
+                }
+            )
+            return
+        what = f"applied {', '.join(done.applied)}" if done.applied else "functions updated"
+        out.print(f"schema {app.engine.schema}: {what if done.changed else 'is up to date'}", highlight=False)
+        for notice in done.notices:
+            err.print(f"notice: {notice}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    """Rather than taken from the environment, which the application reads too."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @db.command()

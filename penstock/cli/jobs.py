@@ -4,14 +4,17 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from rich.markup import escape
 
 from penstock.app import Penstock
 from penstock.cli.database import on_database
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
-from penstock.cli.output import ask, err, out, print_json, print_table
+from penstock.cli.output import ask, err, out, print_json, print_record, print_table
+from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import Job, JobState
 from penstock.jobs import Filter
+from penstock.logs import counted, shown
 
 jobs = typer.Typer(help="Look through jobs, live and finished, and change their course.", no_args_is_help=True)
 
@@ -29,6 +32,12 @@ def _filter(
 ) -> Filter:
     given: dict[str, Any] = {"queue": queue, "kind": kind, "state": state, "owner": owner, "org": org}
     return {name: value for name, value in given.items() if value}  # type: ignore[return-value]
+
+
+def _refuse_everything(*chosen: object) -> None:
+    """Nobody changes every job by leaving out a word."""
+    if not any(chosen):
+        raise InvalidInput("ids", "name jobs, or choose them by --queue, --kind or --state")
 
 
 @jobs.command("list")
@@ -89,14 +98,10 @@ def show(
 
 
 def _print_job(job: Job) -> None:
-    for name in Job.__slots__:
-        value = getattr(job, name)
-        if name != "errors" and value not in (None, {}, [], False):
-            out.print(f"[bold]{name:>16}[/]  ", end="", markup=True)
-            out.print(str(value), markup=False, soft_wrap=True)
+    print_record(job, (name for name in Job.__slots__ if name != "errors"))
     for error in job.errors:
-        out.print(f"[bold red]{'error':>16}[/]  ", end="", markup=True)
-        out.print(f"attempt {error.get('attempt', '-')} at {error.get('at')}: {error.get('error')}", markup=False)
+        told = f"attempt {error.get('attempt', '-')} at {error.get('at')}: {error.get('error')}"
+        out.print(f"[bold red]{'error':>16}[/]  {escape(shown(told))}", highlight=False)
 
 
 @jobs.command()
@@ -109,19 +114,23 @@ def retry(
     kind: KindFilter = None,
     state: StateFilter = None,
     to_queue: Annotated[str | None, typer.Option(help="Move them to this queue.")] = None,
+    create: Create = False,
     yes: Yes = False,
 ) -> None:
     """Bring failed jobs back to life, by id or by filter. A member of an ended flow brings the whole flow back."""
+    if to_queue is not None:
+        refuse_unknown_queue(app, to_queue, create=create)
     if ids:
         alive = app.jobs.retry(*ids, queue=to_queue)
     else:
-        ask("Retry every failed job that fits?", yes=yes or json)
+        _refuse_everything(queue, kind, state)
+        ask("Retry every failed job that fits?", yes=yes)
         with err.status("retrying…"):
             alive = app.jobs.retry_where(to_queue=to_queue, **_filter(queue, kind, state))
     if json:
         print_json({"retried": alive})
     else:
-        out.print(f"{len(alive)} jobs are alive again")
+        out.print(counted(len(alive), "job is alive again", "jobs are alive again"))
 
 
 @jobs.command()
@@ -138,17 +147,16 @@ def cancel(
     """Cancel jobs by id or by filter. Running ones are asked to stop."""
     chosen = list(ids or ())
     if not chosen:
-        if not (queue or kind or state):
-            raise InvalidInput("ids", "name jobs, or choose them by --queue, --kind or --state")
+        _refuse_everything(queue, kind, state)
         states = state or [each for each in JobState if not each.final]
         with err.status("looking…"):
             chosen = [job.id for job in app.jobs.each(**_filter(queue, kind, states))]
-        ask(f"Cancel {len(chosen)} jobs?", yes=yes or json)
+        ask(f"Cancel {counted(len(chosen), 'job')}?", yes=yes)
     cancelled = app.jobs.cancel(*chosen)
     if json:
         print_json({"cancelled": cancelled})
     else:
-        out.print(f"{len(cancelled)} jobs cancelled")
+        out.print(f"{counted(len(cancelled), 'job')} cancelled")
 
 
 @jobs.command()
@@ -166,10 +174,12 @@ def purge(
     chosen = _filter(queue, kind, state)
     if ids:
         chosen = {"ids": ids, "state": state or [each for each in JobState if each.final]}
+    else:
+        _refuse_everything(queue, kind, state)
     ask("Delete them for good?", yes=yes)
     with err.status("purging…"):
         purged = app.jobs.purge_where(**chosen)
     if json:
         print_json({"purged": purged})
     else:
-        out.print(f"{purged} jobs purged")
+        out.print(f"{counted(purged, 'job')} purged")

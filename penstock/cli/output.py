@@ -2,9 +2,9 @@
 
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import psycopg
@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.cli.extras import missing_extra
 from penstock.cli.interrupt import INTERRUPTED, interruptible
 from penstock.embedded.errors import EmbeddedError
 from penstock.errors import PenstockError
+from penstock.logs import escaped_in_json, shown
 
 # a pipe has no width: do not fold what a script or a pager will read
 out = Console(width=None if sys.stdout.isatty() else 200)
@@ -23,7 +25,8 @@ err = Console(stderr=True)
 
 
 def print_json(value: Any) -> None:
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode()
+    sys.stdout.write(escaped_in_json(text) + "\n")
 
 
 def _plain(value: object) -> object:
@@ -41,9 +44,17 @@ def print_table(columns: list[str], rows: list[list[Any]], *, empty: str) -> Non
         table.add_column(column, no_wrap=column != columns[-1])
     for row in rows:
         # escaped: an error's text or a queue's name may have brackets
-        table.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+        table.add_row(*("" if cell is None else escape(shown(str(cell))) for cell in row))
     # a narrow terminal wraps the lines by itself: better than cutting ids short
     Console(width=max(out.width, 140)).print(table)
+
+
+def print_record(record: object, names: Iterable[str]) -> None:
+    """What is on record, a line for each value that there is."""
+    for name in names:
+        value = getattr(record, name)
+        if value not in (None, {}, [], False):
+            out.print(f"[bold]{name:>16}[/]  {escape(shown(str(value)))}", soft_wrap=True, highlight=False)
 
 
 def ask(question: str, *, yes: bool) -> None:
@@ -60,10 +71,18 @@ def explained(json: bool) -> Iterator[None]:
             yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+    except ModuleNotFoundError as error:
+        told = missing_extra(error)
+        if told is None:
+            raise
+        _complain(told, "MissingExtra", json)
     except (PenstockError, EmbeddedError, psycopg.Error) as error:
-        message = " ".join(str(error).split())
-        if json:
-            sys.stderr.write(msgspec.json.encode({"error": message, "type": type(error).__name__}).decode() + "\n")
-        else:
-            err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, markup=True, soft_wrap=True)
-        raise typer.Exit(1) from None
+        _complain(" ".join(str(error).split()), type(error).__name__, json)
+
+
+def _complain(message: str, type: str, json: bool) -> NoReturn:
+    if json:
+        sys.stderr.write(msgspec.json.encode({"error": message, "type": type}).decode() + "\n")
+    else:
+        err.print(f"[bold red]error:[/] {escape(shown(message))}", highlight=False, markup=True, soft_wrap=True)
+    raise typer.Exit(1) from None

@@ -8,12 +8,20 @@ from penstock.app import Penstock
 from penstock.backoff import Backoff
 from penstock.cli.database import on_database
 from penstock.cli.output import out, print_json, print_table
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, UnknownQueue
 from penstock.payload import loads
 
 queues = typer.Typer(help="Queues: how much is in them, and their settings.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The queue's name.")]
+Create = Annotated[bool, typer.Option("--create", help="The queue may be a new one.")]
+
+
+def refuse_unknown_queue(app: Penstock, name: str, *, create: bool) -> None:
+    """A slip of the pen would make a queue that no worker serves."""
+    known = {"default", *(queue.name for queue in app.queues.list())}
+    if not (create or name in known or app.jobs.list(queue=name, limit=1).jobs):
+        raise UnknownQueue(name, known)
 
 
 @queues.command("list")
@@ -40,16 +48,16 @@ def list_(app: Penstock, json: bool) -> None:
 
 @queues.command()
 @on_database
-def pause(app: Penstock, json: bool, name: Name) -> None:
+def pause(app: Penstock, json: bool, name: Name, create: Create = False) -> None:
     """Let no job of a queue start until `resume`. Running ones go on."""
-    _change(app, json, name, {"paused": True})
+    _change(app, json, name, {"paused": True}, create=create)
 
 
 @queues.command()
 @on_database
-def resume(app: Penstock, json: bool, name: Name) -> None:
+def resume(app: Penstock, json: bool, name: Name, create: Create = False) -> None:
     """Let a paused queue's jobs start again."""
-    _change(app, json, name, {"paused": False})
+    _change(app, json, name, {"paused": False}, create=create)
 
 
 @queues.command(name="set")
@@ -67,9 +75,10 @@ def set_(
             'backoff=\'{"base": 60, "cap": 3600}\' · an empty value or `none` takes a setting away',
         ),
     ],
+    create: Create = False,
 ) -> None:
     """Change a queue's settings, e.g. penstock queues set exports max_running=3 rate=100 rate_period=60."""
-    _change(app, json, name, dict(_read(setting) for setting in settings))
+    _change(app, json, name, dict(_read(setting) for setting in settings), create=create)
 
 
 def _read(setting: str) -> tuple[str, Any]:
@@ -89,7 +98,8 @@ def _read(setting: str) -> tuple[str, Any]:
         return name, value
 
 
-def _change(app: Penstock, json: bool, name: str, changes: dict[str, Any]) -> None:
+def _change(app: Penstock, json: bool, name: str, changes: dict[str, Any], *, create: bool) -> None:
+    refuse_unknown_queue(app, name, create=create)
     app.queues.set(name, **changes)
     [queue] = [each for each in app.queues.list() if each.name == name]
     if json:

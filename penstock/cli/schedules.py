@@ -1,16 +1,17 @@
 """`penstock schedules`: what is enqueued by the clock."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from penstock.app import Penstock
 from penstock.cli.database import on_database
+from penstock.cli.enqueue import read_arguments
 from penstock.cli.output import out, print_json, print_table
+from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.cron import CatchUp, RecordedSchedule
 from penstock.errors import InvalidInput
 from penstock.handler import Choices
-from penstock.payload import loads
 
 schedules = typer.Typer(help="Schedules: jobs that are enqueued by the clock.", no_args_is_help=True)
 
@@ -56,10 +57,12 @@ def add(
     priority: Annotated[int | None, typer.Option(help="The priority of its jobs; lower goes first.")] = None,
     max_attempts: Annotated[int | None, typer.Option(help="How often a job is tried.")] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Enqueue nothing while its last job is unfinished.")] = False,
+    create: Create = False,
 ) -> None:
     """Add a schedule to the database, or change it; the worker that leads enqueues its jobs."""
     options: Choices = {}
     if queue is not None:
+        refuse_unknown_queue(app, queue, create=create)
         options["queue"] = queue
     if priority is not None:
         options["priority"] = priority
@@ -67,7 +70,7 @@ def add(
         options["max_attempts"] = max_attempts
     if unique:
         options["unique"] = True
-    app.schedules.set(name, cron, kind, _read(args), tz=tz, catch_up=catch_up, **options)
+    app.schedules.set(name, cron, kind, read_arguments(args), tz=tz, catch_up=catch_up, **options)
     _tell(app, json, name)
 
 
@@ -108,16 +111,6 @@ def run(app: Penstock, json: bool, name: Name) -> None:
         print_json({"id": job.id})
     else:
         typer.echo(job.id)
-
-
-def _read(args: str) -> dict[str, Any]:
-    try:
-        read = loads(args)
-    except ValueError as error:
-        raise InvalidInput("args", f'must be JSON such as {{"document": "d1"}}: {error}') from None
-    if not isinstance(read, dict):
-        raise InvalidInput("args", f'must be a JSON object such as {{"document": "d1"}}, not {args}')
-    return read
 
 
 def _tell(app: Penstock, json: bool, name: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from penstock.cli.options import DEFAULT_FOLDER, Folder, Json
 from penstock.cli.output import explained, print_json
-from penstock.errors import InvalidInput, PenstockError
+from penstock.errors import InvalidInput
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -52,11 +52,9 @@ def token(
 ) -> None:
     """Mint a token for development, as Supabase would issue it: penstock token --sub ada --org acme."""
     with explained(json):
-        try:
-            from penstock.server.development import secret_file
-            from penstock.server.tokens import mint
-        except ModuleNotFoundError as error:
-            raise PenstockError(f"this needs {error.name}: pip install 'penstock[server]'") from None
+        from penstock.server.development import secret_file
+        from penstock.server.tokens import mint
+
         if not secret and secret_file(folder).exists():
             secret = secret_file(folder).read_text("ascii")
         if not secret:

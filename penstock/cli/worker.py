@@ -17,7 +17,7 @@ from penstock.cli.loading import load_app
 from penstock.cli.output import explained, out, print_json, print_table
 from penstock.engine import calls
 from penstock.errors import InvalidInput
-from penstock.logs import set_up
+from penstock.logs import counted, set_up
 from penstock.middleware import log_jobs
 from penstock.worker.serving import end_with_parent, leave, serve, tell
 from penstock.worker.supervisor import Supervisor
@@ -151,7 +151,7 @@ def tick(
         empty="nothing to do",
     )
     if results:
-        out.print(f"{len(results)} jobs")
+        out.print(counted(len(results), "job"))
 
 
 async def _tick(app: Penstock, limit: int, budget: float, slots: dict[str, int]) -> list[TickResult] | None:

@@ -4,7 +4,7 @@ Any number of processes may migrate at once: a lock lets one do it, and the othe
 ours, for an advisory lock is anybody's to take.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from penstock.errors import PenstockError, SchemaTooNew
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 
 OLDEST_POSTGRES = 15
+ROLES = ("anon", "authenticated", "service_role")
+"""Under which requests of users run, as Supabase has them."""
 
 _BOOKKEEPING = """
 create schema if not exists {schema};
@@ -33,6 +35,8 @@ class Migrated:
 
     applied: tuple[str, ...]
     functions_replaced: bool
+    notices: tuple[str, ...] = ()
+    """What an operator should know: roles that were made, rights that are missing."""
 
     @property
     def changed(self) -> bool:
@@ -67,6 +71,7 @@ def migrate_on(
             "set local search_path = pg_catalog, pg_temp",
             schema,
         )
+        roles = _roles(connection)
         _lock(connection, schema)
         known = migrations()
         done = dict(
@@ -97,7 +102,7 @@ def migrate_on(
             _look_in(connection, search_path)
             applied += _migrate_application(connection, name, theirs, schema)
         _look_in(connection, search_path)
-        return Migrated(tuple(applied), stale)
+        return Migrated(tuple(applied), stale, tuple(_notices(connection, roles)))
 
 
 def _lock(connection: psycopg.Connection[Any], schema: str) -> None:
@@ -132,6 +137,38 @@ def _migrate_application(
             [application, migration.number, migration.name],
         )
     return [f"{application} {migration.number:04}_{migration.name}" for migration in due]
+
+
+def _roles(connection: psycopg.Connection[Any]) -> dict[str, bool]:
+    """The roles of requests that there are, and whether this login may act as each."""
+    found = connection.execute(
+        # since Postgres 16 a member may be one that must not act as the role
+        """select rolname,
+                  pg_has_role(oid, case when current_setting('server_version_num')::int >= 160000 then 'set'
+                                        else 'member' end)
+             from pg_roles where rolname = any(%s)""",
+        [list(ROLES)],
+    )
+    return dict(found.fetchall())
+
+
+def _notices(connection: psycopg.Connection[Any], before: Mapping[str, bool]) -> Iterator[str]:
+    """Asked each time, not only when the roles are made: rights come and go behind our back."""
+    now = _roles(connection)
+    login = connection.info.user
+    if made := [role for role in ROLES if role in now and role not in before]:
+        yield f"created {'role' if len(made) == 1 else 'roles'} {', '.join(made)}, which cannot log in"
+    for role in ROLES:
+        if role not in now:
+            yield (
+                f"role {role} is missing and {login} may not create it: requests of users are refused; "
+                f"as an administrator: create role {role} nologin noinherit; grant {role} to {login}"
+            )
+        elif not now[role]:
+            yield (
+                f"{login} may not act as {role}: requests of users are refused; "
+                f"as an administrator: grant {role} to {login}"
+            )
 
 
 def _has_new_roles(connection: psycopg.Connection[Any], schema: str) -> bool:

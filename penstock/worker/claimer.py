@@ -12,6 +12,7 @@ import psycopg
 
 from penstock.engine import calls
 from penstock.errors import LeaseLost
+from penstock.logs import counted
 from penstock.remote import Engine
 from penstock.worker.executor import Executor
 from penstock.worker.lane import Lane
@@ -182,4 +183,5 @@ class Claimer(Loop):
         if self._look_for_unknown:
             del self._look_for_unknown[0]
         if released:
-            log.warning("%d jobs were claimed without this worker's knowledge, and given back", len(released))
+            told = counted(len(released), "job was", "jobs were")
+            log.warning("%s claimed without this worker's knowledge, and given back", told)

@@ -10,6 +10,7 @@ import psycopg
 
 from penstock.engine import calls
 from penstock.job import ClaimedJob, Lease
+from penstock.logs import counted
 from penstock.remote import Engine
 from penstock.worker.endings import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.lane import Lane
@@ -166,7 +167,8 @@ class Completer(Loop):
     def _warn(self, refused: Sequence[Any], succeeded: Sequence[tuple[Run, Any]]) -> None:
         if refused:
             ids = ", ".join(str(id) for id in refused[:5])
-            log.warning("%d outcomes were refused, the jobs are no longer this worker's: %s", len(refused), ids)
+            told = counted(len(refused), "outcome was", "outcomes were")
+            log.warning("%s refused, no longer this worker's: %s", told, ids)
         _done(succeeded)
 
     def _set_alarm(self, fates: dict[Any, tuple[Any, Any]]) -> None:

@@ -12,6 +12,7 @@ import psycopg
 from penstock.engine import calls
 from penstock.engine.translate import is_lost
 from penstock.job import Lease
+from penstock.logs import counted
 from penstock.remote import Engine
 from penstock.scaling import wanted_workers
 from penstock.worker.serving import FINISHED, GAVE_BACK
@@ -102,7 +103,9 @@ class Child:
         try:
             released = await self._engine.arun(calls.expire_lease(self._lease))
             if released:
-                log.warning("%d jobs of the dead process run again", released)
+                log.warning(
+                    "%s of the dead process %s again", counted(released, "job"), "runs" if released == 1 else "run"
+                )
         except (psycopg.Error, OSError) as error:
             log.warning("could not give back its jobs, they run again when the lease ends: %s", error)
         self._lease = None
@@ -175,14 +178,14 @@ class Supervisor:
                 enough_since = None
                 for _ in range(wanted - len(self._children)):
                     self._add()
-                    log.info("the queues call for more: %d processes", len(self._children))
+                    log.info("the queues call for more: %s", counted(len(self._children), "process", "processes"))
                 continue
             enough_since = enough_since or loop.time()
             if loop.time() - enough_since >= CALM:
                 child = self._children.pop()
                 child.stop()
                 self._leaving.append(child)
-                log.info("fewer are enough: %d processes", len(self._children))
+                log.info("fewer are enough: %s", counted(len(self._children), "process", "processes"))
 
     async def _wanted(self) -> int:
         """What the busiest of the queues calls for."""

@@ -16,6 +16,7 @@ from penstock.artifacts.of_job import StoreKeeper
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
+from penstock.logs import counted
 from penstock.registry import Registry
 from penstock.remote import Engine, RemoteEngine
 from penstock.worker.calling import Calls
@@ -185,7 +186,9 @@ class Worker:
         self._executor.stopping = True
         self._executor.drop_waiting(self._lanes, Stop.SHUTDOWN)
         if self._executor.runs:
-            log.info("stopping: %d jobs have %g s to finish", len(self._executor.runs), self._grace)
+            log.info(
+                "stopping: %s %g s to finish", counted(len(self._executor.runs), "job has", "jobs have"), self._grace
+            )
         try:
             in_time = await self._finish()
         except asyncio.CancelledError:
@@ -224,7 +227,11 @@ class Worker:
         try:
             async with asyncio.timeout(_LAST_WORDS):
                 released = await self._engine.arun(calls.close_lease(self._leases.lease))
-            log.info("worker %s stopped%s", self.name, f"; {released} jobs were given back" if released else "")
+            log.info(
+                "worker %s stopped%s",
+                self.name,
+                f"; {counted(released, 'job was', 'jobs were')} given back" if released else "",
+            )
         except Exception as error:
             log.warning("could not give back the lease, it will run out by itself: %s", " ".join(str(error).split()))
         finally:

@@ -23,7 +23,7 @@ def test_retry_by_id_asks_nothing(penstock: Command, failed: list[str], states: 
 
 
 def test_retry_moves_jobs_to_another_queue(penstock: Command, failed: list[str], app: Penstock) -> None:
-    penstock.lines("jobs", "retry", failed[0], "--to-queue", "slow")
+    penstock.lines("jobs", "retry", failed[0], "--to-queue", "slow", "--create")
     assert [str(job.id) for job in app.jobs.list(queue="slow").jobs] == [failed[0]]
     assert penstock.json("jobs", "retry", "-q", "pdf", "--to-queue", "slow", "-y") == {"retried": [failed[2]]}
 
@@ -67,11 +67,40 @@ def test_cancel_by_filter_tells_how_many_and_takes_no_for_an_answer(
     assert penstock.json("jobs", "cancel", "--state", "ready", "--yes") == {"cancelled": [other]}
 
 
-def test_cancel_needs_ids_or_a_filter(penstock: Command, send: Send, states: States) -> None:
+@pytest.mark.parametrize("command", ["retry", "cancel", "purge"])
+def test_a_change_needs_ids_or_a_filter(
+    penstock: Command, failed: list[str], send: Send, states: States, command: str
+) -> None:
     send.enqueue("x")
-    complaint = penstock.fails("jobs", "cancel", "--yes")
+    before = states()
+    complaint = penstock.fails("jobs", command, "--yes")
     assert complaint == "error: ids: name jobs, or choose them by --queue, --kind or --state\n"
-    assert list(states().values()) == ["ready"]
+    assert states() == before
+
+
+@pytest.mark.parametrize("command", ["retry", "cancel", "purge"])
+def test_json_is_no_yes(penstock: Command, failed: list[str], send: Send, states: States, command: str) -> None:
+    send.enqueue("x")
+    before = states()
+    refused = penstock("jobs", command, "-k", "send", "--json", answer="")
+    assert (refused.exit_code, refused.stdout.strip()) == (1, "")
+    assert states() == before
+
+
+def test_one_job_is_one_job(penstock: Command, failed: list[str], send: Send) -> None:
+    assert penstock.lines("jobs", "retry", failed[0]) == ["1 job is alive again"]
+    assert penstock.lines("jobs", "cancel", str(send.enqueue("x").id)) == ["1 job cancelled"]
+    assert penstock.lines("jobs", "purge", failed[1], "-y") == ["1 job purged"]
+
+
+def test_a_queue_nobody_knows_is_no_place_to_move_jobs_to(
+    penstock: Command, send: Send, failed: list[str], states: States
+) -> None:
+    send.using(queue="mail").enqueue("x")
+    before = states()
+    complaint = penstock.fails("jobs", "retry", failed[0], "--to-queue", "mial")
+    assert complaint == "error: there is no queue 'mial' (did you mean 'mail'?); --create makes it\n"
+    assert states() == before
 
 
 def test_purge_asks_and_takes_no_for_an_answer(penstock: Command, failed: list[str], states: States) -> None:
@@ -92,7 +121,7 @@ def test_purge_deletes_what_failed_unless_told_otherwise(
     Worker(app).run_all()
     assert penstock.json("jobs", "purge", str(done.id), str(live.id), failed[0], "--yes") == {"purged": 2}
     assert penstock.json("jobs", "purge", "-s", "succeeded", "-y") == {"purged": 0}
-    assert penstock.json("jobs", "purge", "-y") == {"purged": 2}
+    assert penstock.json("jobs", "purge", "-k", "send", "-y") == {"purged": 2}
     assert list(states()) == [str(live.id)]
 
 

@@ -24,7 +24,7 @@ def test_migrate_into_another_schema_as_json(homeless: Command, empty_url: str) 
     assert (done["schema"], done["functions_replaced"]) == ("jobs", True)
     assert done["applied"][0].startswith("0001_")
     assert homeless.json("migrate", "--schema", "jobs") == {
-        "schema": "jobs", "applied": [], "functions_replaced": False,
+        "schema": "jobs", "applied": [], "functions_replaced": False, "notices": [],
     }  # fmt: skip
     homeless.environment["PENSTOCK_SCHEMA"] = "jobs"
     assert homeless.lines("jobs", "list") == ["no jobs"]
@@ -98,3 +98,38 @@ def test_what_the_database_forbids_is_told_in_one_line(homeless: Command, url: s
             connection.execute(f"drop role {name}".encode())
     assert complaint.startswith("error: permission denied for schema penstock")
     assert complaint.count("\n") == 1
+
+
+def test_migrate_brings_the_tables_of_an_application_too(
+    homeless: Command, empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "0001_books.sql").write_text("create table public.books (title text)")
+    (tmp_path / "library.py").write_text(
+        "from pathlib import Path\nfrom penstock import Penstock\n"
+        "app = Penstock(schema='library')\napp.add_migrations('library', Path(__file__).parent / 'tables')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    homeless.environment["DATABASE_URL"] = empty_url
+    [told] = homeless.lines("migrate", "library:app")
+    assert told.startswith("schema library: applied 0001_")
+    assert told.endswith(", library 0001_books")
+    with psycopg.connect(empty_url) as connection:
+        assert connection.execute("select * from books").fetchall() == []
+    assert "schema: is chosen by library:app itself" in homeless.fails("migrate", "library:app", "--schema", "x")
+
+
+def test_migrate_says_which_rights_are_missing(homeless: Command, empty_url: str) -> None:
+    name = f"migrator_{uuid4().hex}"
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute(f"create role {name} login password 'x'".encode())
+        connection.execute(f"grant create on database {connection.info.dbname} to {name}".encode())
+        try:
+            done = homeless("migrate", "-d", make_conninfo(empty_url, user=name, password="x"))
+            again = homeless("migrate", "-d", make_conninfo(empty_url, user=name, password="x"))
+        finally:
+            connection.execute(f"drop owned by {name} cascade".encode())
+            connection.execute(f"drop role {name}".encode())
+    assert done.exit_code == 0
+    assert f"notice: {name} may not act as authenticated: requests of users are refused" in done.stderr
+    assert f"grant authenticated to {name}" in again.stderr

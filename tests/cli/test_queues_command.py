@@ -33,7 +33,7 @@ def test_list_says_when_there_is_nothing(penstock: Command) -> None:
 
 
 def test_pause_and_resume(penstock: Command, app: Penstock) -> None:
-    assert penstock.lines("queues", "pause", "mail") == ["mail: paused"]
+    assert penstock.lines("queues", "pause", "mail", "--create") == ["mail: paused"]
     assert app.queues.list()[0].paused
     assert penstock.json("queues", "resume", "mail")["paused"] is False
     assert not app.queues.list()[0].paused
@@ -59,7 +59,7 @@ def test_pause_and_resume(penstock: Command, app: Penstock) -> None:
 def test_set_changes_settings_and_takes_them_away(
     penstock: Command, app: Penstock, given: list[str], kept: dict[str, object]
 ) -> None:
-    assert penstock.json("queues", "set", "mail", *given)["settings"] == kept
+    assert penstock.json("queues", "set", "mail", *given, "--create")["settings"] == kept
     assert app.queues.list()[0].settings == kept
     none = [f"{setting.partition('=')[0]}={empty}" for setting, empty in zip(given, ["none", ""], strict=False)]
     assert penstock.lines("queues", "set", "mail", *none) == ["mail: active"]
@@ -67,7 +67,8 @@ def test_set_changes_settings_and_takes_them_away(
 
 
 def test_set_tells_what_the_queue_is_told_now(penstock: Command) -> None:
-    assert penstock.lines("queues", "set", "mail", "rate=5", "paused=true") == ["mail: paused rate=5 rate_period=1.0"]
+    [told] = penstock.lines("queues", "set", "mail", "rate=5", "paused=true", "--create")
+    assert told == "mail: paused rate=5 rate_period=1.0"
 
 
 @pytest.mark.parametrize(
@@ -90,9 +91,21 @@ def test_set_tells_what_the_queue_is_told_now(penstock: Command) -> None:
 def test_a_setting_that_makes_no_sense_is_refused_by_name(
     penstock: Command, app: Penstock, setting: str, complaint: str
 ) -> None:
-    assert penstock.fails("queues", "set", "mail", setting).startswith(f"error: {complaint}")
+    assert penstock.fails("queues", "set", "mail", setting, "--create").startswith(f"error: {complaint}")
     assert app.queues.list() == []
 
 
 def test_set_without_settings_is_an_error_of_usage(penstock: Command) -> None:
     assert "Missing argument" in penstock.fails("queues", "set", "mail", code=2)
+
+
+@pytest.mark.parametrize("command", [["pause", "mial"], ["resume", "mial"], ["set", "mial", "rate=1"]], ids=str)
+def test_a_queue_nobody_knows_is_refused_with_what_was_meant(
+    penstock: Command, app: Penstock, send: Handler[..., None], command: list[str]
+) -> None:
+    send.using(queue="mail").enqueue("x")
+    complaint = penstock.fails("queues", *command)
+    assert complaint == "error: there is no queue 'mial' (did you mean 'mail'?); --create makes it\n"
+    assert [queue.name for queue in app.queues.list()] == ["mail"]
+    penstock.lines("queues", *command, "--create")
+    assert {queue.name for queue in app.queues.list()} == {"mail", "mial"}

@@ -19,8 +19,8 @@ def test_add_sets_up_a_schedule_and_says_when_it_comes(penstock: Command, app: P
 
 def test_add_takes_arguments_and_options_of_its_jobs(penstock: Command) -> None:
     added = penstock.json(
-        *ADD, "--args", '{"to": "all"}', "--catch-up", "all", "-q", "mail", "--priority", "-3", "--max-attempts", 2,
-        "--unique",
+        *ADD, "--args", '{"to": "all"}', "--catch-up", "all", "-q", "mail", "--create", "--priority", "-3",
+        "--max-attempts", 2, "--unique",
     )  # fmt: skip
     assert (added["args"], added["catch_up"], added["paused"]) == ({"to": "all"}, "all", False)
     assert added["options"] == {

@@ -131,7 +131,7 @@ async def test_an_outcome_of_a_lost_job_is_refused(
         thawed.set()
 
         async def refused() -> bool:
-            return f"1 outcomes were refused, the jobs are no longer this worker's: {job.id}" in caplog.text
+            return f"1 outcome was refused, no longer this worker's: {job.id}" in caplog.text
 
         await until(refused)
     if other == "runs it":

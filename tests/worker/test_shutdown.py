@@ -58,7 +58,7 @@ async def test_stopping_lets_running_jobs_finish_and_claims_no_more(
         worker.stop()
 
         async def stopping() -> bool:
-            return "stopping: 1 jobs have 30 s to finish" in caplog.text
+            return "stopping: 1 job has 30 s to finish" in caplog.text
 
         await until(stopping)
         second = await work.aenqueue()

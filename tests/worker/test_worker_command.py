@@ -17,7 +17,7 @@ def test_a_signal_lets_jobs_finish_and_the_exit_code_says_so(commands: Commands,
     process = commands.start_worker()
     job = commands.enqueue_and_start("wait", "a")
     process.send(number)
-    until(lambda: "stopping: 1 jobs have 30 s to finish" in process.complaint)
+    until(lambda: "stopping: 1 job has 30 s to finish" in process.complaint)
     commands.go("a")
     assert process.wait() == 0
     assert job.result(1) == process.pid

@@ -1,0 +1,83 @@
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from penstock import Handler, Penstock
+from tests.app.worker import Worker
+from tests.cli.conftest import Command
+
+
+def test_a_job_of_a_kind_whose_handler_is_elsewhere(penstock: Command, app: Penstock) -> None:
+    [id] = penstock.lines(
+        "enqueue", "send", '{"to": "ada"}', "--queue", "mail", "--create", "--delay", 60, "--priority", 7,
+        "--max-attempts", 2, "--owner", "ada", "--org", "acme",
+    )  # fmt: skip
+    [job] = app.jobs.list().jobs
+    assert str(job.id) == id
+    assert (job.kind, job.args, job.queue, job.priority, job.max_attempts) == ("send", {"to": "ada"}, "mail", 7, 2)
+    assert (job.owner, job.org, str(job.state)) == ("ada", "acme", "scheduled")
+
+
+def test_arguments_may_come_from_stdin(penstock: Command, app: Penstock) -> None:
+    assert penstock("enqueue", "send", "-", "--json", answer='{"to": "ü"}').exit_code == 0
+    assert app.jobs.list().jobs[0].args == {"to": "ü"}
+
+
+def test_the_same_work_is_enqueued_once_when_unique(penstock: Command) -> None:
+    first, again = (penstock.json("enqueue", "send", '{"to": "ada"}', "--unique") for _ in range(2))
+    assert first == again
+
+
+def test_a_time_may_be_said(penstock: Command, app: Penstock) -> None:
+    penstock.lines("enqueue", "send", "--run-at", "2036-12-24T18:00+01:00")
+    assert app.jobs.list().jobs[0].run_at.isoformat().startswith("2036-12-24T17:00")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["send", "nonsense"], "args: must be JSON such as"),
+        (["send", "[1]"], "args: must be a JSON object"),
+        (["send", "--queue", "defualt"], "there is no queue 'defualt' (did you mean 'default'?)"),
+        (["send", "--run-at", "soon"], "run_at: must be a time such as"),
+        (["send", "--app", "nowhere:app"], "there is no module 'nowhere'"),
+    ],
+)
+def test_what_makes_no_sense_enqueues_nothing(
+    penstock: Command, app: Penstock, arguments: list[str], complaint: str
+) -> None:
+    assert penstock.fails("enqueue", *arguments).startswith(f"error: {complaint}")
+    assert app.jobs.list().jobs == []
+
+
+def test_an_application_checks_and_places_it(
+    penstock: Command, app: Penstock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "postbox.py").write_text(
+        "from penstock import Penstock\napp = Penstock()\n@app.job(queue='post')\ndef letter(to: str) -> None: ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert "to: is missing" in penstock.fails("enqueue", "letter", "--app", "postbox:app")
+    assert "did you mean 'letter'?" in penstock.fails("enqueue", "leter", "--app", "postbox:app")
+    penstock.lines("enqueue", "letter", '{"to": "ada"}', "--app", "postbox:app")
+    assert app.jobs.list().jobs[0].queue == "post"
+
+
+def test_wait_prints_the_result(penstock: Command, app: Penstock, send: Handler[..., None]) -> None:
+    def work() -> None:
+        worker = Worker(app)
+        while not done.is_set():
+            worker.run_all()
+            done.wait(0.01)
+
+    done = threading.Event()
+    working = threading.Thread(target=work)
+    working.start()
+    try:
+        result = penstock("enqueue", "send", '{"to": "ada"}', "--wait")
+    finally:
+        done.set()
+        working.join()
+    assert (result.exit_code, json.loads(result.stdout)) == (0, None)
