@@ -89,6 +89,7 @@ class Penstock:
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
         self.routers: list[APIRouter] = []
         self.upload_paths: set[str] = set()
+        self.examples: list[str] = []
         self._kinds = Kinds(self.engine, max_payload)
         self._middleware: list[Middleware] = []
         self._slots: dict[str, int] = {}
@@ -127,6 +128,11 @@ class Penstock:
         """
         self.routers.append(router)
         self.upload_paths.update(uploads)
+
+    def example(self, command: str) -> None:
+        """A shell command that shows what the application does: `penstock up` proposes it, with the server's address
+        for `{api}`. Say who asks by `penstock token --sub ada --header | curl -H @- {api}/…`: so no key is in `ps`."""
+        self.examples.append(command)
 
     # Handlers.
 

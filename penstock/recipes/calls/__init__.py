@@ -65,6 +65,11 @@ def install(
     )
     app.add_migrations("calls", files(__package__) / "migrations")
     app.add_routes(make_router(pipeline, max_bytes), uploads=[UPLOADS])
+    org = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f"
+    app.example(
+        f"penstock token --sub ada --org {org} --header | curl -H @- -H 'Content-Type: video/mp4' "
+        f"--data-binary @call.mp4 '{{api}}/api/v1/calls?orgId={org}&fileName=call.mp4'"
+    )
 
 
 def make_app(url: str | None = None, *, artifacts: str | Path | Store | None = None) -> Penstock:

@@ -14,6 +14,11 @@ from penstock.recipes.exports.cleaning import clean_up
 __all__ = ["install", "make_app"]
 
 MEGABYTE = 1024 * 1024
+_EXAMPLE = """\
+HEADERS=$(penstock token --sub ada --header; echo 'Content-Type: application/json'); \
+ID=$(echo "$HEADERS" | curl -sH @- {api}/api/v1/documents \
+-d '{"title": "Ada", "data": {"profile": {"name": "Ada Lovelace"}}}' | grep -o '[0-9a-f-]\\{36\\}' | head -1); \
+echo "$HEADERS" | curl -H @- {api}/api/v1/export/pdf -d '{"documentId": "'$ID'"}'"""
 
 
 def install(
@@ -54,6 +59,7 @@ def install(
             return await clean_up(app, connection)
 
     app.add_routes(router)
+    app.example(_EXAMPLE)
 
 
 def make_app(url: str | None = None, *, artifacts: str | Path | None = None) -> Penstock:

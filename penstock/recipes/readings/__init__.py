@@ -71,6 +71,11 @@ def install(
         quota="readings",
         kept=kept,
     )
+    app.example(
+        "penstock token --sub ada --header | curl -H @- {api}/api/jobs/start -H 'Content-Type: application/json' "
+        """-d '{"type": "nuclear_v2", "params": {"person1": {"name": "Ada", "birthDate": "1815-12-10", """
+        """"birthTime": "13:00", "timeZone": "Europe/London", "latitude": 51.5, "longitude": -0.1}}}'"""
+    )
 
 
 def make_app(
