@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock import Penstock, PenstockError
+from penstock import InvalidInput, Penstock, PenstockError
 from penstock.outbound import Guard
 from penstock.recipes.bookmarks.archive import UPKEEP, purge
 from penstock.recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
@@ -34,26 +34,32 @@ def install(
     captioner: "Captioner | None" = None,
     at_once: int = 4,
     budget: float = 45.0,
-    timeout: float = 180.0,
+    timeout: float | None = None,
+    ocr_model: str | Path | None = None,
 ) -> None:
     """Adds tables, jobs and routes to an application.
 
     Addresses that users give lead nowhere private, except into `allow`, or else the networks in BOOKMARKS_ALLOW: for
     tests and demonstrations. `at_once` messages are worked on at a time, by each process: each may start a browser.
-    `timeout` seconds are for one of them; `budget` seconds for reading the queue over HTTP, less than its callers'
-    patience.
+    `timeout` seconds are for one of them; `budget` seconds, which are more, for reading the queue over HTTP, less than
+    its callers wait. `ocr_model` reads other scripts than RapidOCR's own model, BOOKMARKS_OCR_MODEL unless given.
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise PenstockError(f"bookmarks need {', '.join(missing)}: pip install 'penstock[bookmarks]'")
     from penstock.recipes.bookmarks.browser import Browser
     from penstock.recipes.bookmarks.enriching import Enricher
     from penstock.recipes.bookmarks.handler import make_handler
+    from penstock.recipes.bookmarks.ocr import use_model
     from penstock.recipes.bookmarks.routes import make_router
 
+    timeout = budget * 8 / 9 if timeout is None else timeout
+    if not 0 < timeout < budget:
+        raise InvalidInput("timeout", f"must be less than the budget of {budget:g} seconds, not {timeout:g}")
+    use_model(ocr_model or os.environ.get("BOOKMARKS_OCR_MODEL"))
     guard = guard or Guard([*allow] or os.environ.get("BOOKMARKS_ALLOW", "").replace(",", " ").split())
-    enricher = Enricher(app, guard, browser or Browser(guard), captioner or _captioner())
+    enricher = Enricher(app, guard, browser or Browser(guard), captioner or _captioner(), timeout)
     app.add_migrations("bookmarks", files(__package__) / "migrations")
-    handler = make_handler(app, enricher, at_once=at_once, timeout=timeout)
+    handler = make_handler(app, enricher, at_once=at_once)
     app.job(kind=KIND, queue=QUEUE, max_attempts=MAX_ATTEMPTS)(handler)
 
     @app.cron("0 3 * * *", queue=UPKEEP)

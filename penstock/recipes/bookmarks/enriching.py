@@ -3,7 +3,9 @@
 Each part may be done again at any time: files go to the same places, columns get the same values.
 """
 
+import asyncio
 import math
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urljoin
@@ -15,8 +17,8 @@ from penstock import Artifact, Penstock, PenstockError
 from penstock.outbound import Guard, Refused
 from penstock.recipes.bookmarks.browser import Browser
 from penstock.recipes.bookmarks.captions import Captioner
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.fetching import ICON, PICTURE, NotThere, get, look, refuse_failed
+from penstock.recipes.bookmarks.failures import BookmarkGone, PageFailed, tries_for
+from penstock.recipes.bookmarks.fetching import ICON, PICTURE, get, look, refuse_failed, refuse_gone
 from penstock.recipes.bookmarks.html import read_html
 from penstock.recipes.bookmarks.icons import read_icon
 from penstock.recipes.bookmarks.ocr import read_text
@@ -41,10 +43,6 @@ class Kept(msgspec.Struct, frozen=True):
     picture: Picture
 
 
-class BookmarkGone(PenstockError):
-    """It has been deleted meanwhile."""
-
-
 class Step(Protocol):
     """As ctx.step: runs a function once, and remembers what it returned."""
 
@@ -58,17 +56,25 @@ async def at_once(name: str, function: Callable[..., Awaitable[T]], /, *args: An
 
 
 class Enricher:
-    """Does the two parts for one application."""
+    """Does the two parts for one application, each within half of the `timeout`, and each request within a quarter: a
+    site that never answers costs half of it in all."""
 
-    def __init__(self, app: Penstock, guard: Guard, browser: Browser, captioner: Captioner) -> None:
+    def __init__(self, app: Penstock, guard: Guard, browser: Browser, captioner: Captioner, timeout: float) -> None:
         self._app = app
         self._guard = guard
         self._browser = browser
         self._captioner = captioner
+        self._part = timeout / 2
+        self._request = timeout / 4
 
     async def screenshot(self, bookmark: Bookmark, job: UUID | None = None) -> None:
         """A picture of the page, its title and description; of a PDF, its first page. An image needs none."""
-        seen = await look(self._guard, bookmark.url, read="pdf")
+        await self._in_time(self._screenshot(bookmark, job))
+
+    async def _screenshot(self, bookmark: Bookmark, job: UUID | None) -> None:
+        deadline = time.monotonic() + self._part
+        seen = await look(self._guard, bookmark.url, "pdf", self._request)
+        refuse_gone(seen.status)
         if seen.kind == "image":
             await self._describe(bookmark, page=Page(bookmark.url, None))
         elif seen.kind == "pdf" and seen.body:
@@ -83,7 +89,8 @@ class Enricher:
                 meta_data={"screenshot": size, "is_pdf": True, "pages": first.pages},
             )
         else:
-            shot = await self._browser.capture(bookmark.url)
+            # a moment less than there is left, so that the browser itself says what was wrong
+            shot = await self._browser.capture(bookmark.url, within=0.95 * (deadline - time.monotonic()))
             file = await self._keep(bookmark, job, "screenshot.png", shot.image, "image/png")
             await self._describe(
                 bookmark,
@@ -98,6 +105,16 @@ class Enricher:
         self, bookmark: Bookmark, fav_icon: str | None, job: UUID | None = None, step: Step = at_once
     ) -> None:
         """The page's picture with what can be told of it, and its icon. Each is a step of its own."""
+        await self._in_time(self._remaining(bookmark, fav_icon, job, step))
+
+    async def _in_time(self, part: Awaitable[None]) -> None:
+        try:
+            async with asyncio.timeout(self._part):
+                await part
+        except TimeoutError:
+            raise PageFailed(f"Took longer than {self._part:g} seconds") from None
+
+    async def _remaining(self, bookmark: Bookmark, fav_icon: str | None, job: UUID | None, step: Step) -> None:
         current = await find(self._app, bookmark.id, bookmark.user_id, bookmark.url)
         if current is not None and current.page is not None:
             page = msgspec.convert(current.page, Page)
@@ -112,7 +129,7 @@ class Enricher:
 
     async def _page(self, bookmark: Bookmark) -> Page:
         """Asks the page itself, if no browser has seen it."""
-        seen = await look(self._guard, bookmark.url, read="html")
+        seen = await look(self._guard, bookmark.url, "html", self._request)
         refuse_failed(seen.status)
         if seen.kind == "html":
             facts = read_html(seen.body, seen.url, seen.content_type)
@@ -127,9 +144,9 @@ class Enricher:
         """Stores the picture, with its size and blurhash. One that is named but cannot be had is noted, and no reason
         to keep the message: unless it is what was bookmarked."""
         try:
-            fetched = await get(self._guard, url, PICTURE)
-            picture = await _readable(read_picture(fetched.body))
-        except (NotThere, Refused) as error:
+            fetched = await get(self._guard, url, PICTURE, self._request)
+            picture = await read_picture(fetched.body)
+        except (PageFailed, Refused) as error:
             if url == bookmark.url or _may_come_yet(error):
                 raise
             await self._describe(bookmark, meta_data={"og_image_error": str(error)})
@@ -156,9 +173,9 @@ class Enricher:
         problems: list[PenstockError] = []
         for url in candidates:
             try:
-                fetched = await get(self._guard, url, ICON)
-                icon = await _readable(read_icon(fetched.body, fetched.headers.get("content-type")))
-            except (NotThere, Refused, PageFailed) as error:
+                fetched = await get(self._guard, url, ICON, self._request)
+                icon = await read_icon(fetched.body, fetched.headers.get("content-type"))
+            except (Refused, PageFailed) as error:
                 problems.append(error)
             else:
                 file = await self._keep(bookmark, job, "favicon.png", icon.image, icon.content_type)
@@ -206,16 +223,8 @@ class Enricher:
             raise BookmarkGone("Bookmark not found")
 
 
-async def _readable(reading: Awaitable[T]) -> T:
-    """A file that cannot be read will not be read the next time either."""
-    try:
-        return await reading
-    except PageFailed as error:
-        raise NotThere(str(error)) from None
-
-
 def _may_come_yet(error: PenstockError) -> bool:
-    return isinstance(error, PageFailed) or (isinstance(error, Refused) and not error.lasting)
+    return tries_for(error, 2) > 1
 
 
 def _id_of(file: Artifact | None) -> UUID | None:

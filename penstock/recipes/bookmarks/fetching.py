@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from penstock import PenstockError
-from penstock.outbound import Fetched, Guard, Refused, TooLarge, guarded_client
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.outbound import Fetched, Guard, NoAddress, Refused, TooLarge, guarded_client
+from penstock.recipes.bookmarks.failures import NotThere, PageFailed, UnknownHost
 
 Kind = Literal["html", "pdf", "image", "other"]
 
@@ -20,15 +19,9 @@ ICON = 1024 * 1024
 PDF = 50 * 1024 * 1024
 HTML = 2 * 1024 * 1024
 """Bytes of each; what a page says of itself is in its head."""
-PATIENCE = 30.0
-"""Seconds for an answer, with all redirects on the way to it."""
 _HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; penstock-bookmarks)", "Accept": "*/*"}
 _ASK_AGAIN = (408, 425, 429)
 _BY_TYPE: dict[str, Kind] = {"text/html": "html", "application/xhtml+xml": "html", "application/pdf": "pdf"}
-
-
-class NotThere(PenstockError):
-    """What was named does not exist, or is no such thing: asking again will not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +35,10 @@ class Looked:
     body: bytes = field(repr=False)
 
 
-async def look(guard: Guard, url: str, read: Kind) -> Looked:
-    """Sees what is at an address, and reads no more than its headers unless it is of this kind."""
-    async with _asking(guard, url, PDF) as answer:
+async def look(guard: Guard, url: str, read: Kind, seconds: float) -> Looked:
+    """Sees what is at an address, and reads no more than its headers unless it is of this kind. The seconds are for all
+    of it, with the redirects on the way."""
+    async with _asking(guard, url, PDF, seconds) as answer:
         kind = _kind_of(answer)
         body = bytearray()
         if answer.is_success and kind == read:
@@ -55,15 +49,21 @@ async def look(guard: Guard, url: str, read: Kind) -> Looked:
         return Looked(kind, answer.status_code, str(answer.url), answer.headers.get("content-type", ""), bytes(body))
 
 
-async def get(guard: Guard, url: str, max_bytes: int) -> Fetched:
+async def get(guard: Guard, url: str, max_bytes: int, seconds: float) -> Fetched:
     """Everything that is at an address. NotThere when there is no such thing, PageFailed when it may come yet."""
     try:
-        async with _asking(guard, url, max_bytes) as answer:
+        async with _asking(guard, url, max_bytes, seconds) as answer:
             refuse_failed(answer.status_code)
             body = await answer.aread()
     except TooLarge as error:
         raise NotThere(str(error)) from None
     return Fetched(answer.status_code, answer.headers, body, str(answer.url))
+
+
+def refuse_gone(status: int) -> None:
+    """What nobody would get, while other errors may be for programs alone."""
+    if status in (404, 410):
+        refuse_failed(status)
 
 
 def refuse_failed(status: int) -> None:
@@ -74,12 +74,12 @@ def refuse_failed(status: int) -> None:
 
 
 @asynccontextmanager
-async def _asking(guard: Guard, url: str, max_bytes: int) -> AsyncIterator[httpx.Response]:
+async def _asking(guard: Guard, url: str, max_bytes: int, seconds: float) -> AsyncIterator[httpx.Response]:
     try:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(seconds),
             guarded_client(
-                guard, timeout=PATIENCE, max_bytes=max_bytes, headers=_HEADERS, follow_redirects=True
+                guard, timeout=seconds, max_bytes=max_bytes, headers=_HEADERS, follow_redirects=True
             ) as client,
             client.stream("GET", url) as answer,
         ):
@@ -87,7 +87,9 @@ async def _asking(guard: Guard, url: str, max_bytes: int) -> AsyncIterator[httpx
     except (TimeoutError, httpx.TimeoutException):
         raise PageFailed("Network timeout") from None
     except httpx.TooManyRedirects:
-        raise PageFailed("The page redirects for ever") from None
+        raise NotThere("The page redirects for ever") from None
+    except NoAddress as error:
+        raise UnknownHost.of(error) from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
         # UnicodeError: a name like xn--a, which is the form of no other
         raise Refused(f"the URL cannot be read: {error}") from None

@@ -3,15 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import psycopg
 
 from penstock import Context, Fail, LeaseLost, Penstock, PenstockError
-from penstock.outbound import Refused
 from penstock.recipes.bookmarks import messages
 from penstock.recipes.bookmarks.enriching import Enricher
-from penstock.recipes.bookmarks.messages import InvalidMessage, Message
+from penstock.recipes.bookmarks.failures import PageFailed, tries_for
+from penstock.recipes.bookmarks.messages import MAX_ATTEMPTS, InvalidMessage, Message
 from penstock.recipes.bookmarks.store import Bookmark, find
 
 log = logging.getLogger("penstock.recipes.bookmarks")
@@ -24,59 +25,79 @@ class NotEnriched(PenstockError):
 
 
 def make_handler(
-    app: Penstock, enricher: Enricher, *, at_once: int, timeout: float
+    app: Penstock, enricher: Enricher, *, at_once: int
 ) -> Callable[..., Awaitable[dict[str, bool] | Fail]]:
     """The handler takes whatever a message says: plain SQL may have written it.
 
-    A worker may have any number of slots, but only `at_once` messages get a browser, whose `timeout` begins then.
+    A worker may have any number of slots, but only `at_once` messages get a browser.
     """
     turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def add_bookmark_url(ctx: Context, /, **payload: object) -> dict[str, bool] | Fail:
         """Takes a screenshot of a bookmarked page and stores what else there is to know about it."""
-        number = await messages.begin(app, ctx.id, messages.bookmark_in(payload))
+        number, no_screenshot = await messages.begin(app, ctx.id, messages.bookmark_in(payload))
+        reading = Reading(app, ctx, number, messages.bookmark_in(payload))
         try:
             message = messages.read_message(payload)
         except InvalidMessage as error:
-            await _report(app, ctx, number, str(error))
+            await reading.report(str(error))
             raise
         bookmark = await find(app, message.bookmark_id, message.user_id, message.url)
         if bookmark is None:
-            await _report(app, ctx, number, NOT_FOUND)
+            await reading.report(NOT_FOUND)
             return Fail(NOT_FOUND)
-        try:
-            async with (
-                turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(at_once)),
-                asyncio.timeout(timeout),
-            ):
-                failures = await _enrich(ctx, enricher, bookmark, message)
-        except TimeoutError:
-            text = f"Took longer than {timeout:g} seconds"
-            await _report(app, ctx, number, text)
-            raise NotEnriched(text) from None
+        async with turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(at_once)):
+            failures = await _enrich(reading, enricher, bookmark, message, no_screenshot)
         done = {"screenshot": "Screenshot" not in failures, "remaining": "Remaining" not in failures}
         if not failures:
             await messages.note(app, ctx.id, **done, error=None)
             return done
         text = "; ".join(f"{part}: {told_of(error)}" for part, error in failures.items())
-        await _report(app, ctx, number, text, **done)
-        if all(isinstance(error, Refused) and error.lasting for error in failures.values()):
+        await reading.report(text, **done)
+        if ctx.attempt >= max(tries_for(error, MAX_ATTEMPTS) for error in failures.values()):
             return Fail(text)
         raise NotEnriched(text) from next(iter(failures.values()))
 
     return add_bookmark_url
 
 
-async def _enrich(ctx: Context, enricher: Enricher, bookmark: Bookmark, message: Message) -> dict[str, Exception]:
-    """Does both parts, the second also when the first fails; which failed, and of what."""
-    failures: dict[str, Exception] = {}
-    if not message.is_image:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One attempt at a message."""
+
+    app: Penstock
+    ctx: Context
+    number: int
+    bookmark: int | None
+
+    async def report(self, error: str, *, screenshot: bool | None = None, remaining: bool | None = None) -> None:
+        """Keeps the error with the message, and tells whoever watches the log: Sentry does."""
+        await messages.note(self.app, self.ctx.id, screenshot=screenshot, remaining=remaining, error=error)
+        log.error(
+            "message %s of %s stays in the queue: %s", self.number, messages.QUEUE, error,
+            extra={
+                "error": error, "messageId": self.number, "bookmarkId": self.bookmark,
+                "screenshotSuccess": screenshot, "remainingDataSuccess": remaining,
+            },
+        )  # fmt: skip
+
+
+async def _enrich(
+    reading: Reading, enricher: Enricher, bookmark: Bookmark, message: Message, no_screenshot: str | None
+) -> dict[str, Exception]:
+    """Does both parts, the second also when the first fails; which failed, and of what. A first part that failed in a
+    reading which came no further is not waited for again, before the second had its turn."""
+    ctx, failures = reading.ctx, dict[str, Exception]()
+    if no_screenshot is not None:
+        failures["Screenshot"] = PageFailed(no_screenshot)
+    elif not message.is_image:
         try:
             await ctx.step("screenshot", enricher.screenshot, bookmark, ctx.id)
         except LeaseLost:
             raise
         except Exception as error:
             failures["Screenshot"] = error
+            await messages.remember_screenshot_failed(reading.app, ctx.id, told_of(error))
     await ctx.progress(50, "Screenshot taken" if not failures else "No screenshot")
     try:
         await ctx.step("remaining", enricher.remaining, bookmark, message.fav_icon, ctx.id, ctx.step)
@@ -85,23 +106,6 @@ async def _enrich(ctx: Context, enricher: Enricher, bookmark: Bookmark, message:
     except Exception as error:
         failures["Remaining"] = error
     return failures
-
-
-async def _report(
-    app: Penstock,
-    ctx: Context,
-    number: int,
-    error: str,
-    *,
-    screenshot: bool | None = None,
-    remaining: bool | None = None,
-) -> None:
-    """Keeps the error with the message, and tells whoever watches the log: Sentry does."""
-    await messages.note(app, ctx.id, screenshot=screenshot, remaining=remaining, error=error)
-    log.error(
-        "message %s of %s stays in the queue: %s", number, messages.QUEUE, error,
-        extra={"message_id": number, "screenshot_success": screenshot, "remaining_data_success": remaining},
-    )  # fmt: skip
 
 
 def told_of(error: Exception) -> str:

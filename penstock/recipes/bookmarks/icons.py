@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.recipes.bookmarks.failures import NotThere
 from penstock.recipes.bookmarks.sandboxed import PICTURES, read_file
 
 LONGEST = 256
@@ -26,10 +26,10 @@ class _Facts(msgspec.Struct):
 
 
 async def read_icon(data: bytes, content_type: str | None = None) -> Icon:
-    """ICO (the largest in it), PNG, GIF, JPEG, WebP, AVIF or BMP. PageFailed for what is none of these; so for SVG,
+    """ICO (the largest in it), PNG, GIF, JPEG, WebP, AVIF or BMP. NotThere for what is none of these; so for SVG,
     which may carry scripts and asks for a whole browser to be drawn: it is neither drawn nor kept, try the next icon.
     What a server says that it is (`content_type`) is often wrong, and only believed of SVG."""
     if content_type is not None and "svg" in content_type.lower():
-        raise PageFailed("SVG pictures are not opened")
+        raise NotThere("SVG pictures are not opened")
     facts, image = await read_file(PICTURES, "icon", data, _Facts, {"longest": LONGEST})
     return Icon(image, facts.width, facts.height)

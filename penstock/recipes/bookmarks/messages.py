@@ -61,8 +61,9 @@ def bookmark_in(payload: Mapping[str, object]) -> int | None:
     return id if isinstance(id, int) and not isinstance(id, bool) and 0 < id <= _LARGEST else None
 
 
-async def begin(app: Penstock, job: UUID, bookmark: int | None) -> int:
-    """The number of a message that is read now; one that came past `bookmarks.send` gets it here."""
+async def begin(app: Penstock, job: UUID, bookmark: int | None) -> tuple[int, str | None]:
+    """The number of a message that is read now; one that came past `bookmarks.send` gets it here. And why it has no
+    screenshot, if an earlier reading came no further than that."""
     async with app.atransaction() as connection:
         row = await (
             await connection.execute(
@@ -71,14 +72,23 @@ async def begin(app: Penstock, job: UUID, bookmark: int | None) -> int:
                 values (%s, %s)
                     on conflict (job) do update
                    set bookmark_id = coalesce(excluded.bookmark_id, m.bookmark_id), screenshot_success = null,
-                       remaining_data_success = null, error = null, updated_at = now()
-                returning id
+                       remaining_data_success = null, error = null, archived_at = null, updated_at = now()
+                returning id, screenshot_error
                 """,
                 [job, bookmark],
             )
         ).fetchone()
     assert row is not None
-    return int(row[0])
+    return row[0], row[1]
+
+
+async def remember_screenshot_failed(app: Penstock, job: UUID, error: str) -> None:
+    """Until the message has been read to its end."""
+    async with app.atransaction() as connection:
+        await connection.execute(
+            "update bookmarks.messages set screenshot_success = false, screenshot_error = %s where job = %s",
+            [error, job],
+        )
 
 
 async def note(app: Penstock, job: UUID, *, screenshot: bool | None, remaining: bool | None, error: str | None) -> None:
@@ -87,11 +97,20 @@ async def note(app: Penstock, job: UUID, *, screenshot: bool | None, remaining: 
         await connection.execute(
             """
             update bookmarks.messages
-               set screenshot_success = %s, remaining_data_success = %s, error = %s, updated_at = now()
+               set screenshot_success = %s, remaining_data_success = %s, error = %s, screenshot_error = null,
+                   updated_at = now()
              where job = %s
             """,
             [screenshot, remaining, error, job],
         )
+
+
+async def archive(app: Penstock, number: int) -> bool:
+    """Takes a message out of the queue, whatever has become of it. False if there is none of that number."""
+    async with app.atransaction() as connection:
+        row = await (await connection.execute("select bookmarks.archive(%s)", [number])).fetchone()
+    assert row is not None
+    return bool(row[0])
 
 
 async def noted(app: Penstock, jobs: Sequence[UUID]) -> dict[UUID, Noted]:

@@ -13,6 +13,7 @@ from PIL import Image
 from penstock import Penstock
 from penstock.outbound import Guard
 from penstock.recipes.bookmarks import QUEUE, install
+from penstock.recipes.bookmarks.archive import purge
 from penstock.recipes.bookmarks.browser import Browser
 from tests.conftest import Connect
 from tests.http_server import Answer, Request
@@ -40,7 +41,7 @@ async def test_the_answer_is_the_one_in_the_seed(url: str, files: Path, site: Si
     site.answers |= {"/slow": never, "/broken.pdf": Answer(200, b"%PDF-", {"Content-Type": "application/pdf"})}
     guard = Guard(["127.0.0.1"])
     async with Penstock(url, artifacts=files) as app:
-        install(app, guard=guard, browser=Browser(guard, timeout=10), at_once=5)
+        install(app, guard=guard, browser=Browser(guard, timeout=8), at_once=5)
         async with serving(app) as bookmarks:
             ada = bookmarks.user("ada")
             good = [await ada.add(site.at(path)) for path in ["/", *(["/report.pdf"] * 7)]]
@@ -157,6 +158,8 @@ async def test_an_invalid_message_stays_in_the_queue_with_its_error(
             assert set(result) - {"bookmarkId"} == {"messageId", "success", "archived", "error"}
             assert result["error"].startswith("Invalid message: ")
             assert f"message {result['messageId']} of {QUEUE} stays in the queue: {result['error']}" in caplog.text
+            [record] = [each for each in caplog.records if vars(each).get("messageId") == result["messageId"]]
+            assert vars(record).items() >= {"error": result["error"], "bookmarkId": result.get("bookmarkId")}.items()
     assert [result.get("bookmarkId") for result in told["results"]].count(7) == 3
     rows = connection.execute(
         "select q.message, m.error, q.vt > now() from bookmarks.add_bookmark_url_queue as q "
@@ -193,25 +196,90 @@ async def test_ten_at_most_are_read_at_a_time(bookmarks: Bookmarks, connect: Con
     assert [(await bookmarks.service.consume())["processedCount"] for _ in range(3)] == [10, 2, 0]
 
 
-async def test_what_is_not_finished_in_time_has_failed_an_attempt(
+async def test_dead_links_of_one_user_keep_nobody_waiting(url: str, files: Path, site: Site) -> None:
+    """As many as are read at a time. They fail within the budget of one call, and say of what."""
+    site.hang("/dead")
+    async with Penstock(url, artifacts=files) as app:
+        install(app, allow=["127.0.0.1"], timeout=4.0, budget=20.0)
+        async with serving(app) as bookmarks:
+            dead = [await bookmarks.user("ada").add(site.at("/dead")) for _ in range(4)]
+            alive = await bookmarks.user("bob").add(site.at("/report.pdf"))
+            results = {each["bookmarkId"]: each for each in (await bookmarks.service.consume())["results"]}
+    assert results[alive]["archived"]
+    assert [results[id].get("error") for id in dead] == ["Screenshot: Network timeout; Remaining: Network timeout"] * 4
+
+
+async def test_a_part_that_failed_is_not_waited_for_again_when_a_reading_is_broken_off(
+    bookmarks: Bookmarks, site: Site
+) -> None:
+    report = site.answers["/report.pdf"]
+    answers = iter([Answer(200, b"%PDF-", {"Content-Type": "application/pdf"})])
+    site.answers["/report.pdf"] = lambda request: answered(next(answers, report), request)
+    go_on = site.hang("/favicon.ico")
+    await bookmarks.user().add(site.at("/report.pdf"))
+    reading = asyncio.create_task(bookmarks.app.atick(1, 60, {QUEUE: 1}))
+    await site.is_asked_for("/favicon.ico")
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    asked = site.hits("/report.pdf")
+    await bookmarks.try_again_at_once()
+    go_on.set()
+    [result] = (await bookmarks.service.consume())["results"]
+    assert (result["screenshotSuccess"], result["remainingDataSuccess"]) == (False, True)
+    assert result["error"] == "Screenshot: The PDF is damaged"
+    assert site.hits("/report.pdf") == asked, "the first part was not tried again before the second had its turn"
+    await bookmarks.try_again_at_once()
+    assert (await bookmarks.service.consume())["archivedCount"] == 1
+
+
+async def test_what_will_not_get_better_is_given_up_and_can_be_archived(
     url: str, files: Path, site: Site, connect: Connect
 ) -> None:
-    """And what was done of it is not done again."""
-    go_on = site.hang("/favicon.ico")
+    async def resolve(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    site.answers["/broken.pdf"] = Answer(200, b"%PDF-", {"Content-Type": "application/pdf"})
     async with Penstock(url, artifacts=files) as app:
-        install(app, allow=["127.0.0.1"], budget=5.0)
+        install(app, guard=Guard(["127.0.0.1"], resolve=resolve))
         async with serving(app) as bookmarks:
-            await bookmarks.user().add(site.at("/report.pdf"))
-            [result] = (await bookmarks.service.consume())["results"]
-            assert set(result) == {"messageId", "bookmarkId", "success", "archived", "error"}
-            assert not result["archived"]
-            assert "did not end within" in result["error"]
-            [state] = connect().execute("select state, attempt from penstock.jobs where queue = %s", [QUEUE]).fetchall()
-            assert state == ("scheduled", 1)
-            connect().execute("update penstock.jobs set run_at = now() where queue = %s", [QUEUE])
-            go_on.set()
-            assert (await bookmarks.service.consume())["archivedCount"] == 1
-    assert site.hits("/report.pdf") == 1
+            ada = bookmarks.user()
+            gone, broken = await ada.add(site.at("/gone")), await ada.add(site.at("/broken.pdf"))
+            unknown = await ada.add("https://no-such-name.example/")
+            await bookmarks.try_again_at_once()
+            told = [await bookmarks.service.consume() for _ in range(4)]
+            read = [[each["bookmarkId"] for each in each["results"]] for each in told]
+            assert read == [[gone, broken, unknown], [unknown], [unknown], []]
+            results = {each["bookmarkId"]: each for each in told[0]["results"]}
+            assert results[gone]["error"] == "Screenshot: HTTP 404; Remaining: HTTP 404"
+            assert results[broken]["error"] == "Screenshot: The PDF is damaged"
+            assert "no-such-name.example has no address" in results[unknown]["error"]
+            assert [(each["archivedCount"], each["failedCount"]) for each in told] == [(0, 3), (0, 1), (0, 1), (0, 0)]
+            number = numbers(connect)
+            assert set(number) == {gone, broken, unknown}
+            service = bookmarks.service
+            answer = await service.post("/add/tasks/archive", {"messageId": number[gone]})
+            assert answer.json() == {"success": True, "data": {"messageId": number[gone], "archived": True}}
+            assert (await service.post("/add/tasks/archive", {"messageId": 10**6})).status_code == 404
+            assert (await ada.post("/add/tasks/archive", {"messageId": number[broken]})).status_code == 403
+            assert set(numbers(connect)) == {broken, unknown}
+            archived = "select (message->>'bookmarkId')::int from bookmarks.add_bookmark_url_queue_archive"
+            assert connect().execute(archived.encode()).fetchall() == [(gone,)]
+            assert await purge(app) == 1
+            assert connect().execute(archived.encode()).fetchall() == []
+
+
+async def test_no_browser_is_said_everywhere_in_the_same_words(
+    bookmarks: Bookmarks, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_CHROMIUM", "/nowhere/chromium")
+    id = await bookmarks.user().add(site.at("/plain"))
+    [result] = (await bookmarks.service.consume())["results"]
+    words = "PENSTOCK_CHROMIUM: there is no program /nowhere/chromium"
+    assert (result["error"], result["remainingDataSuccess"]) == (f"Screenshot: {words}", True)
+    task = {"id": id, "url": site.at("/plain"), "userId": "ada"}
+    answer = await bookmarks.service.post("/add/tasks/screenshot", task)
+    assert (answer.status_code, answer.json()["detail"]) == (503, words)
 
 
 def _json(value: object) -> str:

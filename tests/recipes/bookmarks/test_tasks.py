@@ -9,6 +9,11 @@ from tests.recipes.bookmarks.asking import Bookmarks
 from tests.recipes.bookmarks.sites import Site
 
 
+def without_links(bookmark: dict[str, Any]) -> dict[str, Any]:
+    """Each link is signed for an hour from the second it was asked for."""
+    return {name: value for name, value in bookmark.items() if name not in ("screenshot", "og_image", "fav_icon")}
+
+
 async def test_each_task_does_its_part_at_once(bookmarks: Bookmarks, site: Site, files: Path) -> None:
     ada, service = bookmarks.user("ada"), bookmarks.service
     id = await ada.add(site.at("/report.pdf"))
@@ -19,7 +24,7 @@ async def test_each_task_does_its_part_at_once(bookmarks: Bookmarks, site: Site,
     assert (await ada.file(shot.json()["data"]["screenshot"])).content.startswith(b"\x89PNG")
     rest = await service.post("/add/tasks/remaining", task | {"favIcon": site.at("/icon.png")})
     assert rest.status_code == 200
-    assert rest.json()["data"] == await ada.bookmark(id)
+    assert without_links(rest.json()["data"]) == without_links(await ada.bookmark(id))
     assert (await ada.file(rest.json()["data"]["fav_icon"])).content.startswith(b"\x89PNG")
     assert names_in(files) == [f"ada/bookmarks/{id}/favicon.png", f"ada/bookmarks/{id}/screenshot.png"]
     again = await service.post("/add/tasks/screenshot", task)

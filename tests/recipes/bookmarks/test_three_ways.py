@@ -86,9 +86,9 @@ async def test_a_worker_with_many_slots_works_on_few_at_a_time(
 async def test_a_message_that_takes_too_long_fails(url: str, files: Path, site: Site) -> None:
     site.hang("/report.pdf")
     async with Penstock(url, artifacts=files) as app:
-        install(app, allow=["127.0.0.1"], timeout=0.2)
+        install(app, allow=["127.0.0.1"], timeout=2.0)
         async with serving(app) as bookmarks:
             await bookmarks.user().add(site.at("/report.pdf"))
             [result] = (await bookmarks.service.consume())["results"]
-            assert set(result) == {"messageId", "bookmarkId", "success", "archived", "error"}
-            assert (result["archived"], result["error"]) == (False, "Took longer than 0.2 seconds")
+            assert result["archived"] is False
+            assert result["error"] == "Screenshot: Network timeout; Remaining: Network timeout"

@@ -1,6 +1,7 @@
 """Pictures of pages that strangers name, by a real browser."""
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from penstock.recipes.bookmarks.browser.finding import NoBrowser, find_chromium
 from penstock.recipes.bookmarks.browser.page import Page
 from penstock.recipes.bookmarks.browser.pipe import CallFailed, Gone
 from penstock.recipes.bookmarks.browser.process import running_chromium
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.recipes.bookmarks.failures import PageFailed, UnknownHost
 
 __all__ = ["Browser", "Capture", "NoBrowser"]
 
@@ -53,19 +54,21 @@ class Browser:
         self._timeout = timeout
         self._max_bytes = max_bytes
 
-    async def capture(self, url: str) -> Capture:
-        """Raises Refused for where it may not go, PageFailed for what goes wrong, NoBrowser if there is none."""
+    async def capture(self, url: str, *, within: float = math.inf) -> Capture:
+        """In so many seconds, if that is less than the browser's own. Raises Refused for where it may not go,
+        PageFailed for what goes wrong, NoBrowser if there is none."""
         executable = self._executable or find_chromium()
+        seconds = max(0.0, min(self._timeout, within))
         page: Page | None = None
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(seconds):
                 await self._check(url)
                 async with (
-                    GuardingProxy(self._guard, max_bytes=self._max_bytes, timeout=self._timeout) as proxy,
+                    GuardingProxy(self._guard, max_bytes=self._max_bytes, timeout=seconds) as proxy,
                     running_chromium(executable, f"--proxy-server={proxy.url}") as tools,
                 ):
                     page = Page(tools, proxy, self._size)
-                    return await self._look(page, url)
+                    return await self._look(page, url, seconds)
         except TimeoutError:
             answered = page is not None and page.has_answered
             raise PageFailed("The page took too long" if answered else "Network timeout") from None
@@ -86,13 +89,13 @@ class Browser:
         try:
             await self._guard.addresses(parts.scheme, host if host.isascii() else host.encode("idna").decode(), port)
         except NoAddress as error:
-            raise PageFailed(str(error)) from None
+            raise UnknownHost.of(error) from None
         except UnicodeError:
             raise Refused("the URL's host is not a name; write it as https://example.com/path") from None
 
-    async def _look(self, page: Page, url: str) -> Capture:
+    async def _look(self, page: Page, url: str, seconds: float) -> Capture:
         # what has not loaded by then is left out; the rest of the time is for the picture
-        until = time.monotonic() + self._timeout * 0.6
+        until = time.monotonic() + seconds * 0.6
         await page.open()
         await page.go(url)
         await page.settle(until)

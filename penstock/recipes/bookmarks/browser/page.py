@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from penstock.outbound import GuardingProxy, NoAddress, Refused
 from penstock.recipes.bookmarks.browser.facts import ASK, Facts, facts_from
 from penstock.recipes.bookmarks.browser.pipe import DevTools, Json, Members, members, text
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.recipes.bookmarks.failures import NotThere, PageFailed, UnknownHost
+from penstock.recipes.bookmarks.fetching import refuse_failed
 
 MAX_DOCUMENTS = 20
 QUIET = 2.0
@@ -156,15 +157,16 @@ class Page:
         host = _host_of(self._document.url)
         refused = self._proxy.refused.get(host)
         if isinstance(refused, NoAddress):
-            raise PageFailed(str(refused))
+            raise UnknownHost.of(refused)
         if refused is not None:
             raise refused
         if host in self._proxy.failed:
             raise PageFailed(self._proxy.failed[host])
         if self._proxy.exhausted:
             raise PageFailed(_TOO_LARGE)
-        if self._document.status >= 400 or self._document.status in (204, 205):
-            raise PageFailed(f"HTTP {self._document.status}")
+        refuse_failed(self._document.status)
+        if self._document.status in (204, 205):
+            raise NotThere(f"HTTP {self._document.status}")
         if "ERR_ABORTED" in error and self._document.content_type:
             self._fail_for_download()
         name = error.removeprefix("net::")
@@ -175,7 +177,7 @@ class Page:
         raise PageFailed(_ERRORS.get(name, f"The page could not be loaded ({name or 'no reason given'})"))
 
     def _fail_for_download(self) -> None:
-        raise PageFailed(f"The address is a download ({self._document.content_type or 'of unknown type'}), not a page")
+        raise NotThere(f"The address is a download ({self._document.content_type or 'of unknown type'}), not a page")
 
     def _tell_password(self, event: Members) -> None:
         request = text(event, "requestId")

@@ -11,10 +11,11 @@ from pydantic.json_schema import SkipJsonSchema
 from starlette.responses import Response
 
 from penstock.outbound import Refused
+from penstock.recipes.bookmarks.browser import NoBrowser
 from penstock.recipes.bookmarks.consumer import MOST, consume
-from penstock.recipes.bookmarks.enriching import BookmarkGone, Enricher
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.fetching import NotThere
+from penstock.recipes.bookmarks.enriching import Enricher
+from penstock.recipes.bookmarks.failures import BookmarkGone, PageFailed
+from penstock.recipes.bookmarks.messages import archive
 from penstock.recipes.bookmarks.routes.answers import Address, Id, Shape, Success, UserId, refused, refusing, success
 from penstock.recipes.bookmarks.routes.bookmarks import StoredBookmark, not_found, shown
 from penstock.recipes.bookmarks.store import Bookmark, find
@@ -41,6 +42,17 @@ class RemainingTask(Task):
     """Which bookmark to find out the rest about."""
 
     fav_icon: Address | None = None
+
+
+class ArchiveTask(CamelShape):
+    """Which message to take out of the queue."""
+
+    message_id: Id
+
+
+class Archived(CamelShape):
+    message_id: int
+    archived: Literal[True]
 
 
 class MessageResult(CamelShape):
@@ -93,7 +105,7 @@ def task_routes(enricher: Enricher, *, at_once: int, budget: float) -> APIRouter
         summary="Take a screenshot",
         description="For the service: at once, whatever the queue is at.",
         response_model=Success[StoredBookmark],
-        responses=problems(403, 404, 502),
+        responses=problems(403, 404, 502, 503),
     )
     async def take_screenshot(body: ScreenshotTask, _: Service, shared: Shared) -> Response:
         bookmark = await _named(shared, body)
@@ -109,6 +121,18 @@ def task_routes(enricher: Enricher, *, at_once: int, budget: float) -> APIRouter
     async def find_remaining(body: RemainingTask, _: Service, shared: Shared) -> Response:
         bookmark = await _named(shared, body)
         return await _after(shared, body, enricher.remaining(bookmark, body.fav_icon))
+
+    @router.post(
+        "/add/tasks/archive",
+        summary="Archive a message",
+        description="For the service: takes a message out of the queue that was given up, or is not worth another try.",
+        response_model=Success[Archived],
+        responses=problems(403, 404),
+    )
+    async def archive_message(body: ArchiveTask, _: Service, shared: Shared) -> Response:
+        if not await archive(shared.app, body.message_id):
+            raise Problem(404, "Message not found")
+        return success({"messageId": body.message_id, "archived": True})
 
     return router
 
@@ -128,6 +152,8 @@ async def _after(services: Services, task: Task, work: Awaitable[None]) -> Respo
         raise not_found() from None
     except Refused as error:
         raise refused("url", str(error)) from None
-    except (PageFailed, NotThere) as error:
+    except PageFailed as error:
         raise Problem(502, str(error)) from None
+    except NoBrowser as error:
+        raise Problem(503, str(error)) from None
     return success(await shown(services, await _named(services, task)))

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from penstock import PenstockError
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock.recipes.bookmarks.failures import NotThere, PageFailed
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
 
 log = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ async def read_file(
     limits: Limits = LIMITS,
 ) -> tuple[Facts, bytes]:
     """What a function of a program's says about the data, and the bytes that it made of them. PageFailed if it could
-    not; whatever went wrong, this process goes on."""
+    not: a NotThere, unless the machine was too busy. Whatever went wrong, this process goes on."""
     if len(data) > MAX_BYTES:
-        raise PageFailed(f"The file is larger than {MAX_BYTES // 1024**2} MB")
+        raise NotThere(f"The file is larger than {MAX_BYTES // 1024**2} MB")
     # as many as there are cores: more would take their memory and be no sooner
     async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(os.cpu_count() or 1)):
         try:
@@ -54,9 +54,10 @@ async def read_file(
                 raise PenstockError(f"bookmarks need {error}: pip install 'penstock[bookmarks]'") from None
             if error.reason is not Reason.REFUSED:
                 log.info("a stranger's file could not be read: %s", error)
-            raise PageFailed(_TOLD.get(error.reason, str(error)[:200])) from None
+            failed = PageFailed if error.reason is Reason.TIMEOUT else NotThere
+            raise failed(_TOLD.get(error.reason, str(error)[:200])) from None
     try:
         return msgspec.convert(answer.facts, facts), answer.content
     except msgspec.ValidationError:
         # who breaks the program writes its answer
-        raise PageFailed(_BROKEN) from None
+        raise NotThere(_BROKEN) from None
