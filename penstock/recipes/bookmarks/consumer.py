@@ -12,8 +12,8 @@ _NOT_FINISHED = "Not finished in time; it will be read again"
 
 
 async def consume(app: Penstock, *, at_once: int, budget: float) -> dict[str, object]:
-    """Processes what is ready, `at_once` messages at a time, for about `budget` seconds. What is not finished then is
-    given back at no cost of an attempt; a step that is done stays done."""
+    """Processes what is ready, `at_once` messages at a time, for about `budget` seconds. What begins too late to end by
+    then is given back at no cost of an attempt; a step that is done stays done."""
     ran: dict[UUID, TickResult] = {each.id: each for each in await app.atick(MOST, budget, {QUEUE: at_once})}
     # where there are no workers, somebody has to do what happens once a day
     await app.atick(1, _FOR_UPKEEP, {UPKEEP: 1})
