@@ -164,9 +164,10 @@ def test_no_letter_is_cut_off_or_covers_another(template: Template, inches: floa
     for page in boxes:
         assert all(left >= 0 and low >= 0 and right <= width and top <= height for left, low, right, top in page)
         if template == "modern":
-            # the end of the side: nothing of it reaches into what is beside it
-            ends = inches * 72 + (width - 2 * inches * 72 - 3.4 * 9.2) * 0.3
-            assert not [box for box in page if box[0] < ends < box[2] - 1]
+            # nothing stands between the side and what is beside it
+            gap = 3.4 * 9.2
+            ends = inches * 72 + (width - 2 * inches * 72 - gap) * 0.3
+            assert not [box for box in page if box[2] > ends + 2 and box[0] < ends + gap - 2]
 
 
 BAND = 6
