@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "penstock/recipes/readings/README.md"]
+RECIPES = sorted(ROOT.glob("penstock/recipes/*/README.md"))
+GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md"]
 
 
 def _run(document: Path, folder: Path, **environment: str) -> None:
@@ -24,9 +25,15 @@ def _run(document: Path, folder: Path, **environment: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("document", GUIDES, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [*GUIDES, *RECIPES], ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_block_of_a_guide_runs(document: Path, url: str, tmp_path: Path) -> None:
     _run(document, tmp_path, DATABASE_URL=url)
+
+
+@pytest.mark.parametrize("document", RECIPES, ids=lambda path: path.parent.name)
+def test_a_recipe_says_what_its_server_must_be_told(document: Path) -> None:
+    assert "PENSTOCK_PUBLIC_URL" in document.read_text("utf-8")
+    assert "PENSTOCK_CORS_ORIGINS" in document.read_text("utf-8")
 
 
 def test_the_readme_runs_on_a_machine_with_no_database(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ CURVES = {
     "seed 001: n·5 s, three times": (Backoff.linear(5), [5, 10, 15]),
     "seed 002: 1, 2, 4, 8… up to a minute": (Backoff(1, cap=60, jitter=0), [1, 2, 4, 8, 16, 32, 60, 60]),
     "seed 003: a visibility timeout": (Backoff.constant(30), [30, 30, 30]),
-    "seed 004: 30·2^n up to ten minutes": (Backoff(60, cap=600, jitter=0), [60, 120, 240, 480, 600, 600]),
-}
+    "seed 004: 30·2^n up to ten minutes, n having failed before": (
+        Backoff(30, cap=600, jitter=0), [30, 60, 120, 240, 480, 600, 600],
+    ),
+}  # fmt: skip
 
 
 def delay_in_sql(hand: Hand, policy: Backoff | None, attempt: int) -> float:
