@@ -33,9 +33,9 @@ def problem_of(error: Exception) -> Problem:
         case errors.NotAllowed():
             return Problem(403, str(error))
         case errors.LimitReached():
-            return Problem(429, str(error), headers={"Retry-After": str(max(1, int(error.retry_in)))})
+            return Problem(429, _told(error), headers={"Retry-After": str(max(1, int(error.retry_in)))})
         case errors.StorageFull():
-            return Problem(507, str(error))
+            return Problem(507, _told(error))
         case errors.IdempotencyMismatch():
             return invalid([("Idempotency-Key", str(error))])
         case errors.UniqueKeyTaken() | errors.LeaseLost():
@@ -87,3 +87,9 @@ def _field(error: dict[str, Any]) -> tuple[str, str]:
     if where[0] in ("body", "query", "path", "header") and len(where) > 1:
         del where[0]
     return ".".join(where), error["msg"].removeprefix("Value error, ")
+
+
+def _told(error: errors.PenstockError) -> str:
+    """Without the name of the setting that it begins with: that is the operator's, not the user's."""
+    text = str(error)
+    return text.partition(": ")[2] or text

@@ -35,7 +35,9 @@ async def test_operations_a_day_are_limited_for_each_user(api: Api, app: Penstoc
     assert [await ask(alice) for _ in range(4)] == [202, 202, 202, 429]
     refused = await alice.post("/api/jobs/start", {"type": "export", "params": {"n": 1}})
     assert 0 < int(refused.headers["retry-after"]) <= 86_400
-    assert "3 operations a day" in refused.json()["detail"]
+    assert refused.json()["detail"] == "3 operations a day are allowed, and they are used up", (
+        "in words, not by settings"
+    )
     assert await ask(api.user("bob")) == 202
     assert await ask(api.service) == 202
     await alice.start("free", n=1)
