@@ -2,14 +2,25 @@
 
 import hashlib
 import hmac
+from contextvars import ContextVar
 from typing import Literal
 from urllib.parse import urlencode
 from uuid import UUID
+
+from penstock.errors import PenstockError
+
+address: ContextVar[str | None] = ContextVar("penstock address", default=None)
+"""Of the server whose request is being answered here, as its caller sees it."""
 
 _ABOUT = b"penstock artifact link 1"
 
 Purpose = Literal["link", "counted"]
 """A link by itself, or one that a download was already counted for when it was made."""
+
+
+def signing_secret_of(service_key: str) -> str:
+    """Derived, so that a signature says nothing about the key itself."""
+    return hmac.new(service_key.encode(), b"penstock signing secret", hashlib.sha256).hexdigest()
 
 
 class Links:
@@ -29,17 +40,15 @@ class Links:
         """With the secret that is for signing, else with one derived from the service key; None without either."""
         if signing_secret:
             return cls(signing_secret, public_url)
-        if service_key:
-            # derived, so that a signature says nothing about the key itself
-            return cls(
-                hmac.new(service_key.encode(), b"penstock signing secret", hashlib.sha256).hexdigest(), public_url
-            )
-        return None
+        return cls(signing_secret_of(service_key), public_url) if service_key else None
 
     def make(self, id: UUID, expires: int, purpose: Purpose = "link") -> str:
         """`expires` in seconds of the epoch."""
+        base = self._base or address.get()
+        if base is None:
+            raise PenstockError("links need the server's address as its callers see it: set PENSTOCK_PUBLIC_URL")
         query = urlencode({"expires": expires, "signature": self._sign(id, expires, purpose)})
-        return f"{self._base}/api/artifacts/{id}/file?{query}"
+        return f"{base}/api/artifacts/{id}/file?{query}"
 
     def purpose_of(self, id: UUID, expires: int, signature: str) -> Purpose | None:
         """What the link was made for; None when it is not one of ours, or not as we made it."""

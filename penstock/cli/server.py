@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 from rich.markup import escape
 
 from penstock.app import Penstock
+from penstock.artifacts.links import signing_secret_of
 from penstock.cli.interrupt import ending_on_the_spot
 from penstock.cli.loading import load_app
 from penstock.cli.output import err, explained
@@ -111,6 +112,14 @@ def up(
     raise typer.Exit(code)
 
 
+def _let_workers_link(settings: "ServerSettings", address: str) -> None:
+    """What a job needs to make links to files that this server serves; its workers inherit it."""
+    os.environ.setdefault("PENSTOCK_PUBLIC_URL", address)
+    secret = settings.signing_secret or (signing_secret_of(settings.service_key) if settings.service_key else None)
+    if secret is not None:
+        os.environ.setdefault("PENSTOCK_SIGNING_SECRET", secret)
+
+
 async def _serve(
     app: Penstock,
     settings: "ServerSettings",
@@ -125,6 +134,8 @@ async def _serve(
 
     server = Server(app, settings)
     http = HttpServer(server, open_socket(host, port))
+    if workers is not None:
+        _let_workers_link(settings, http.address)
     stopping = False
 
     def stop() -> None:

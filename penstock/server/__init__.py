@@ -3,7 +3,7 @@
 An application's own routes take `Caller` or `Service` (who asks) and `Shared` (what the server has) as parameters,
 raise `Problem`, and begin work on a caller's behalf with `start`, `start_each` and `start_batch`; as a `CheckedRoute`
 they know who asks before they read anything. `visible_job` and `follow` tell of jobs, `link_to` and `send_zip` hand out
-artifacts, `problems` documents what a route may answer with.
+artifacts, `absolute` makes a link of a path, `problems` documents what a route may answer with.
 """
 
 from penstock.engine.calls import SeenJob
@@ -11,6 +11,7 @@ from penstock.server.artifact_links import link_to
 from penstock.server.asgi import Server
 from penstock.server.documented import problems
 from penstock.server.following import StreamCaller, follow, follow_all
+from penstock.server.http.address import absolute
 from penstock.server.http.route import CheckedRoute
 from penstock.server.identity import Identity
 from penstock.server.problems import Problem
@@ -32,6 +33,7 @@ __all__ = [
     "Services",
     "Shared",
     "StreamCaller",
+    "absolute",
     "follow",
     "follow_all",
     "link_to",

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
+from penstock.artifacts.links import address
 from penstock.engine.contact import answering_within
 from penstock.server import docs_page, failures
 from penstock.server.artifact_links import artifact_links
@@ -19,11 +20,13 @@ from penstock.server.auth import Authenticator
 from penstock.server.body import BodyLimits
 from penstock.server.composer import starting_at_most
 from penstock.server.describing import described
+from penstock.server.exit import Exit
+from penstock.server.http.address import Address
 from penstock.server.live import Hub
 from penstock.server.routes import artifacts, jobs, operations, stream, work
 from penstock.server.services import Services
 from penstock.server.settings import ServerSettings
-from penstock.server.states import Link
+from penstock.server.states import HERE, Link
 from penstock.server.traffic import CountTraffic, Traffic
 from penstock.server.upkeep import Upkeep
 from penstock.server.waiting_workers import WaitingWorkers
@@ -51,6 +54,7 @@ class Server:
             upkeep=self._upkeep,
             workers=WaitingWorkers(app.engine),
         )
+        self._exit = Exit(self.leave)
         self._ready = False
         self._readying: asyncio.Task[None] | None = None
         self.asgi = self._build()
@@ -79,6 +83,7 @@ class Server:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
         api.add_middleware(BodyLimits, settings=settings, uploads=self.services.app.upload_paths)
         api.add_middleware(_GetReady, server=self)
+        api.add_middleware(Address, settings=settings)
         api.add_middleware(CountTraffic, traffic=self.services.traffic)
         origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
         if origins:
@@ -93,7 +98,12 @@ class Server:
         return api
 
     async def _links(self, artifacts: Sequence[Artifact]) -> Sequence[Link]:
-        return await artifact_links(self.services, artifacts)
+        # for whoever watches, each at an address of their own
+        token = address.set(HERE)
+        try:
+            return await artifact_links(self.services, artifacts)
+        finally:
+            address.reset(token)
 
     async def get_ready(self) -> None:
         """Tells the database what users may start. Once."""
@@ -108,7 +118,17 @@ class Server:
         await self.services.app.declare()
         self._ready = True
 
+    def leave(self) -> None:
+        """Lets every stream and long poll end: a server that is stopped waits for them."""
+        self.services.hub.leave()
+        if self.services.workers is not None:
+            self.services.workers.leave()
+
+    def watch_for_exit(self) -> None:
+        self._exit.ensure()
+
     async def aclose(self) -> None:
+        await self._exit.stop()
         await self.services.hub.aclose()
         if self.services.workers is not None:
             await self.services.workers.aclose()
@@ -132,6 +152,7 @@ class _GetReady:
         if scope["type"] != "http" or scope["path"].endswith("/healthz"):
             await self._app(scope, receive, send)
             return
+        self._server.watch_for_exit()
         seconds = self._server.services.settings.database_timeout
         if scope["path"].endswith("/readyz"):
             seconds = min(seconds, READY_WITHIN)

@@ -13,6 +13,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from penstock.artifacts.links import address as address_of_request
+
 Described = Mapping[str, Any]
 
 _STYLE = files("penstock.server").joinpath("docs_page.css").read_text("utf-8")
@@ -29,8 +31,7 @@ _HEADERS = {
 
 
 async def show(request: Request) -> Response:
-    address = request.app.state.services.settings.public_url or str(request.base_url)
-    return HTMLResponse(page(request.app.openapi(), address.rstrip("/")), headers=_HEADERS)
+    return HTMLResponse(page(request.app.openapi(), address_of_request.get() or ""), headers=_HEADERS)
 
 
 def page(described: Described, address: str) -> str:

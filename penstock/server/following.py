@@ -10,8 +10,9 @@ import msgspec
 from fastapi import Depends, Request
 
 from penstock.engine.calls import SeenJob
+from penstock.server.http.address import scrub
 from penstock.server.identity import Identity
-from penstock.server.problems import not_found
+from penstock.server.problems import Problem, not_found
 from penstock.server.services import Services, services_of, user_or_service
 from penstock.server.states import State
 
@@ -20,7 +21,11 @@ async def caller_of_stream(request: Request) -> Identity:
     """By the headers; by `access_token` in the address for a browser's EventSource, which cannot set any."""
     token = request.query_params.get("access_token")
     if token is not None and "authorization" not in request.headers:
-        return await services_of(request).authenticator.identify({"authorization": f"Bearer {token}"})
+        caller = await services_of(request).authenticator.identify({"authorization": f"Bearer {token}"})
+        scrub(request.scope)
+        if caller.is_service:
+            raise Problem(401, "the service key does not belong into an address, which is logged: send it as a header")
+        return caller
     return await user_or_service(request)
 
 

@@ -49,6 +49,8 @@ class HttpServer:
             log_config=None,
             # its lines would hold the query strings of signed links and of streams
             access_log=False,
+            # who is trusted is our own setting
+            proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=LAST_REQUESTS,
             backlog=4096,
@@ -68,9 +70,7 @@ class HttpServer:
         await self._uvicorn.serve(sockets=[self._socket])
 
     def stop(self) -> None:
-        self._server.services.hub.leave()
-        if self._server.services.workers is not None:
-            self._server.services.workers.leave()
+        self._server.leave()
         if self._uvicorn.should_exit:
             self._uvicorn.force_exit = True
             # it would log the traceback of what it leaves behind

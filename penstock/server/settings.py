@@ -23,7 +23,9 @@ class ServerSettings:
     signing_secret: str | None = field(default=None, repr=False)
     """Signs links to artifacts in a local folder. Without one it is derived from the service key."""
     public_url: str | None = None
-    """The server's address as its callers see it: signed links begin with it. Without one they are relative."""
+    """The server's address as its callers see it: links begin with it. Without one they begin as the request did."""
+    trusted_proxies: str = "127.0.0.1,::1"
+    """Addresses and networks whose X-Forwarded-Proto, -Host and -Prefix are believed; * for all."""
     database_timeout: float = 2.0
     """Seconds after which a request is answered with 503 when the database cannot be reached, or answers nobody."""
     max_headers: int = 100

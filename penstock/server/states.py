@@ -1,6 +1,7 @@
 """What a watcher is told of a job. Encoded once for each change, however many watch."""
 
 from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import Any
 
 from starlette.types import Message
@@ -12,6 +13,11 @@ from penstock.server.shapes import encode, job_shape, percent_of, version_of
 Link = Mapping[str, Any]
 """An artifact as a client sees it, with where to fetch it."""
 
+HERE = f"http://{token_hex(16)}.invalid"
+"""In place of the server's address, in what is encoded once for many who may each see it elsewhere. By chance, so that
+nobody can have it in their own data."""
+_ADDRESSES = 16
+
 _ENDINGS = {JobState.SUCCEEDED: "completed", JobState.FAILED: "failed", JobState.CANCELLED: "cancelled"}
 
 
@@ -19,7 +25,7 @@ class State:
     """A job at one moment. Its version is made of the job alone, hence the same in every process and after every
     restart; the links to its artifacts are signed anew each time."""
 
-    __slots__ = ("final", "job", "piece", "version")
+    __slots__ = ("_pieces", "final", "job", "version")
 
     def __init__(self, job: SeenJob, links: Sequence[Link] = ()) -> None:
         shape = job_shape(job)
@@ -33,13 +39,24 @@ class State:
             told |= {"resultUrl": _result_url(job, links), "error": job.error}
         name = _ENDINGS.get(job.state, "progress")
         told["job"] = {**shape, "artifacts": links}
-        self.piece = piece(event(name, encode(told), self.version), more=not self.final)
+        told_once = event(name, encode(told), self.version)
+        self._pieces = {HERE: piece(told_once, more=not self.final)}
+
+    def piece(self, here: str) -> Message:
+        """For whoever sees the server at this address."""
+        known = self._pieces.get(here)
+        if known is None:
+            if len(self._pieces) > _ADDRESSES:
+                self._pieces = {HERE: self._pieces[HERE]}
+            told: bytes = self._pieces[HERE]["body"]
+            known = self._pieces[here] = piece(told.replace(HERE.encode(), here.encode()), more=not self.final)
+        return known
 
 
 def _result_url(job: SeenJob, links: Sequence[Link]) -> object:
     """Where to fetch what the job made: its only artifact, or all of them in one archive."""
     if len(links) > 1:
-        return f"/api/jobs/{job.id}/download"
+        return f"{HERE}/api/jobs/{job.id}/download"
     return links[0]["url"] if links else None
 
 

@@ -167,7 +167,7 @@ async def test_a_changed_link_is_refused(api: Api, app: Penstock, artifact: Arti
         url.replace(signature, signature.upper()),
         url.replace(signature, "é" * 64),
         url.replace(signature, ""),
-        Links("another secret").make(artifact.id, int(expires)),
+        Links("another secret", "http://test").make(artifact.id, int(expires)),
     ):
         answer = await api.nobody.get(changed)
         assert answer.status_code == 403, changed
@@ -176,7 +176,7 @@ async def test_a_changed_link_is_refused(api: Api, app: Penstock, artifact: Arti
 
 
 async def test_an_expired_link_is_gone(api: Api, artifact: Artifact) -> None:
-    links = Links.derived_from(None, KEY, None)
+    links = Links.derived_from(None, KEY, "http://test")
     assert links is not None
     assert (await api.nobody.get(links.make(artifact.id, int(time.time()) + 60))).status_code == 200
     assert (await api.nobody.get(links.make(artifact.id, int(time.time()) - 1))).status_code == 410
@@ -216,9 +216,9 @@ async def test_a_file_that_somebody_took_away_is_not_found(api: Api, app: Pensto
 def test_the_secret_is_told_by_nobody() -> None:
     links = Links.derived_from("top secret", None, None)
     assert "top secret" not in repr(links)
-    derived = Links.derived_from(None, "the service key", None)
+    derived = Links.derived_from(None, "the service key", "http://test")
     assert derived is not None
-    assert derived.make(uuid4(), 1) != Links("the service key").make(uuid4(), 1)
+    assert derived.make(uuid4(), 1) != Links("the service key", "http://test").make(uuid4(), 1)
 
 
 async def test_on_s3_a_download_leads_to_the_store_itself(

@@ -83,7 +83,7 @@ async def test_a_job_that_is_tried_again_says_so_in_status_list_and_stream(api: 
     told = [
         (await api.user().get(f"/api/jobs/{id}")).json()["progress"],
         (await api.user().get("/api/jobs")).json()["jobs"][0]["progress"],
-        json.loads(State(seen).piece["body"].split(b"data: ")[1])["job"]["progress"],
+        json.loads(State(seen).piece("")["body"].split(b"data: ")[1])["job"]["progress"],
     ]
     assert told == [{
         "percent": 0, "phase": "queued", "docsComplete": None, "docsTotal": None,

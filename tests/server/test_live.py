@@ -59,7 +59,7 @@ async def test_a_change_costs_one_look_up_for_all_who_watch(engine: Counted, hub
 
 def id_of(state: State) -> int:
     """Encoded once, so the very same object."""
-    return id(state.piece)
+    return id(state.piece(""))
 
 
 async def test_a_notice_of_a_job_that_nobody_here_watches_costs_nothing(engine: Counted, hub: Hub, hand: Hand) -> None:
@@ -157,10 +157,10 @@ async def test_the_end_comes_with_links_to_what_the_job_made(engine: Counted, ha
     versions = set()
     for ear in ears:
         state = await ear.hear()
-        while b"resultUrl" not in state.piece["body"]:  # that it was claimed may be told first
+        while b"resultUrl" not in state.piece("")["body"]:  # that it was claimed may be told first
             state = await ear.hear()
-        assert b'"resultUrl":"/files/one"' in state.piece["body"]
-        assert b'"artifacts":[{"type":"pdf","url":"/files/one"}]' in state.piece["body"]
+        assert b'"resultUrl":"/files/one"' in state.piece("")["body"]
+        assert b'"artifacts":[{"type":"pdf","url":"/files/one"}]' in state.piece("")["body"]
         versions.add(state.version)
     assert len(made) == 3
     again = [(await hub.join(Ear(), id)).state for id in ids]

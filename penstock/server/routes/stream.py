@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from penstock.artifacts.links import address
 from penstock.server.at_once import run_now
 from penstock.server.documented import problems
 from penstock.server.following import caller_of_stream, seconds_open
@@ -63,7 +64,7 @@ class JobStream:
         seen = request.headers.get("last-event-id") or request.query_params.get("lastEventId")
         seconds = seconds_open(services, caller)
         del request, caller
-        client = Client(send)
+        client = Client(send, address.get() or "")
         topic = await services.hub.join(client, job_id)
         try:
             state = topic.state
@@ -88,10 +89,11 @@ class JobStream:
 class Client:
     """One who reads a stream. Whoever reads slowly holds no more than one event here: the newest."""
 
-    __slots__ = ("_behind", "_ended", "_newest", "_send", "_sending")
+    __slots__ = ("_behind", "_ended", "_here", "_newest", "_send", "_sending")
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, here: str) -> None:
         self._send = send
+        self._here = here
         self._sending: asyncio.Task[None] | None = None
         self._behind = True
         """Something is being sent that has not left yet; at first, the head of the response."""
@@ -103,11 +105,11 @@ class Client:
         await self._send(_START)
         await self._send(_COME_BACK)
         if self._newest is None and state is not None:
-            self._newest = state.piece
+            self._newest = state.piece(self._here)
         await self._catch_up()
 
     def tell(self, state: State) -> None:
-        self._push(state.piece)
+        self._push(state.piece(self._here))
 
     def keep_alive(self) -> None:
         if not self._behind:

@@ -31,6 +31,7 @@ from penstock.server import (
     Services,
     Shared,
     StreamCaller,
+    absolute,
     follow_all,
     problems,
     send_zip,
@@ -154,7 +155,7 @@ async def _events(id: UUID, changes: AsyncIterator[list[SeenJob] | None]) -> Asy
 def _end(id: UUID, jobs: Sequence[SeenJob]) -> tuple[str, dict[str, Any]]:
     states = {job.state for job in jobs}
     if JobState.SUCCEEDED in states:
-        return "completed", {"batchId": id, "resultUrl": f"/api/v1/export/batch/{id}/download", "error": None}
+        return "completed", {"batchId": id, "resultUrl": absolute(f"/api/v1/export/batch/{id}/download"), "error": None}
     name = "failed" if JobState.FAILED in states else "cancelled"
     return name, {"batchId": id, "resultUrl": None, "error": f"none of {len(jobs)} exports was completed"}
 

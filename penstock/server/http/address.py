@@ -1,0 +1,106 @@
+"""Where this server is, as whoever asks sees it: links and `Location` begin with that, and are never relative."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penstock.artifacts.links import address
+from penstock.errors import InvalidInput
+from penstock.server.settings import ServerSettings
+
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
+_PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)*")
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Address:
+    """By the setting, else by the request: the Host it names and the path this application is mounted at; what a proxy
+    says of both counts if the proxy is trusted."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._public = (settings.public_url or "").rstrip("/")
+        self._trusted = _networks(settings.trusted_proxies)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        here = self._public or self._address_of(scope)
+
+        async def send_absolute(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.get("headers", ())
+                if any(name == b"location" and value.startswith(b"/") for name, value in headers):
+                    message = {**message, "headers": [_absolute(here, name, value) for name, value in headers]}
+            await send(message)
+
+        token = address.set(here)
+        try:
+            await self._app(scope, receive, send_absolute)
+        finally:
+            address.reset(token)
+
+    def _address_of(self, scope: Scope) -> str:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        scheme, host, prefix = scope.get("scheme", "http"), headers.get("host", ""), ""
+        if self._trusts(scope):
+            scheme = _first(headers, "x-forwarded-proto") or scheme
+            host = _first(headers, "x-forwarded-host") or host
+            prefix = _first(headers, "x-forwarded-prefix").rstrip("/")
+        if not _HOST.fullmatch(host):
+            name, port = scope.get("server") or ("localhost", None)
+            name = f"[{name}]" if ":" in name else name
+            host = name if port is None else f"{name}:{port}"
+        prefix = prefix if _PREFIX.fullmatch(prefix) else ""
+        return f"{'https' if scheme == 'https' else 'http'}://{host}{prefix}{scope.get('root_path', '').rstrip('/')}"
+
+    def _trusts(self, scope: Scope) -> bool:
+        client = scope.get("client")
+        if client is None or self._trusted is None:  # over a unix socket
+            return True
+        try:
+            peer = ipaddress.ip_address(client[0])
+        except ValueError:
+            return False
+        return any(peer in network for network in self._trusted)
+
+
+def absolute(path: str) -> str:
+    """A path of this application as a link that works from outside, while a request is answered."""
+    return (address.get() or "") + path
+
+
+def _first(headers: Mapping[str, str], name: str) -> str:
+    return headers.get(name, "").partition(",")[0].strip()
+
+
+def _absolute(here: str, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    return (name, here.encode() + value) if name == b"location" and value.startswith(b"/") else (name, value)
+
+
+@cache
+def _networks(given: str) -> tuple[Network, ...] | None:
+    """None for all of them."""
+    if given.strip() == "*":
+        return None
+    try:
+        return tuple(ipaddress.ip_network(each.strip()) for each in given.split(",") if each.strip())
+    except ValueError as error:
+        raise InvalidInput("trusted_proxies", f"{error}; write it as 10.0.0.0/8,127.0.0.1, or *") from None
+
+
+def without_token(query: bytes) -> bytes:
+    """An address's query as a log may have it."""
+    return re.sub(rb"(^|&)(access_token=)[^&]*", rb"\1\2...", query)
+
+
+def scrub(scope: "dict[str, Any] | Scope") -> None:
+    """Takes the token out of the address once it has been read: servers write their access log afterwards, from this
+    very scope."""
+    scope["query_string"] = without_token(scope.get("query_string", b""))

@@ -1,0 +1,66 @@
+"""Mounted into an application that uvicorn runs as it comes: it stops when told to, and its log has no tokens."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from penstock.server.auth import mint
+from tests.server.api import KEY, SECRET
+
+
+@contextmanager
+def uvicorn(url: str) -> Iterator["tuple[str, subprocess.Popen[str]]"]:
+    environment = {
+        **os.environ, "DATABASE_URL": url, "PENSTOCK_SERVICE_KEY": KEY, "PENSTOCK_JWT_SECRET": SECRET,
+    }  # fmt: skip
+    command = [sys.executable, "-m", "uvicorn", "tests.server.mounted:outer", "--port", "0", "--no-use-colors"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if found := re.search(r"running on (http://127\.0\.0\.1:\d+)", line):
+                    break
+            else:
+                raise AssertionError("it did not start")
+            yield f"{found[1]}/queue", process
+        finally:
+            process.kill()
+
+
+async def test_streams_and_long_polls_do_not_keep_it_from_stopping_and_its_log_has_no_token(url: str) -> None:
+    token = mint(SECRET, subject="alice")
+    service = {"Authorization": f"Bearer {KEY}"}
+    with uvicorn(url) as (api, process):
+        async with httpx.AsyncClient(timeout=30) as client:
+            user = {"Authorization": f"Bearer {token}"}
+            started = await client.post(f"{api}/api/jobs/start", json={"type": "work"}, headers=user)
+            job = started.headers["location"]
+            assert job.startswith(f"{api}/api/jobs/")
+            refused = await client.get(f"{job}/stream", params={"access_token": KEY})
+            assert refused.status_code == 401
+            opening = {"worker": "w", "queues": ["idle"]}
+            lease = await client.post(f"{api}/api/work/leases", json=opening, headers=service)
+            beat = f"{api}/api/work/leases/{lease.json()['lease']}/heartbeat"
+            polling = asyncio.create_task(client.post(beat, json={"queues": ["idle"], "wait": 20}, headers=service))
+            async with client.stream("GET", f"{job}/stream", params={"access_token": token}) as stream:
+                told = stream.aiter_text()
+                assert "event: progress" in await anext(told) + await anext(told)
+                process.send_signal(signal.SIGTERM)
+                async for _ in told:
+                    pass  # it ends, and is not cut off: that would raise
+            assert (await polling).status_code == 200
+        assert process.stdout is not None
+        log = await asyncio.to_thread(process.stdout.read)
+        assert process.wait(10) == -signal.SIGTERM
+    assert log.count("access_token=... HTTP") == 2
+    assert token not in log
+    assert KEY not in log
