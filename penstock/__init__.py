@@ -29,6 +29,7 @@ from penstock.errors import (
     UnknownKind,
     UnsupportedConnection,
 )
+from penstock.failure import Failure
 from penstock.flow import Flow, batch
 from penstock.handle import JobHandle
 from penstock.handler import Handler
@@ -52,6 +53,7 @@ __all__ = [
     "DuplicateKey",
     "Earlier",
     "Fail",
+    "Failure",
     "Flow",
     "Handler",
     "IdempotencyMismatch",

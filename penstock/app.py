@@ -19,6 +19,7 @@ from penstock.engine import PostgresEngine
 from penstock.engine.contact import checked_timeout
 from penstock.engine.migrate import Migrated
 from penstock.errors import InvalidInput
+from penstock.failure import FailureHook
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 M = TypeVar("M", bound=Middleware)
+H = TypeVar("H", bound=FailureHook)
 
 
 class Penstock:
@@ -92,6 +94,7 @@ class Penstock:
         self.examples: list[str] = []
         self._kinds = Kinds(self.engine, max_payload)
         self._middleware: list[Middleware] = []
+        self._failure_hooks: list[FailureHook] = []
         self._slots: dict[str, int] = {}
         self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
 
@@ -319,6 +322,14 @@ class Penstock:
             self._kinds.stamps.append(stamp)
         return middleware
 
+    def on_failure(self, hook: H) -> H:
+        """Calls a function, sync or async, with the Failure of each job that a worker of this application gives up.
+
+        What it raises is logged and has no other effect. Of a job whose worker was lost, nobody is left to call it.
+        """
+        self._failure_hooks.append(hook)
+        return hook
+
     def worker(
         self,
         queues: Mapping[str, int] | None = None,
@@ -391,7 +402,9 @@ class Penstock:
         return Server(self, ServerSettings.from_environment(**settings)).asgi
 
     def _registry(self) -> Registry:
-        return Registry(self._kinds.handlers, self._middleware, self.schedules.code, self.artifacts.storage)
+        return Registry(
+            self._kinds.handlers, self._middleware, self.schedules.code, self.artifacts.storage, self._failure_hooks
+        )
 
     # Tables of the application's own.
 

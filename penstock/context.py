@@ -21,7 +21,7 @@ from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_scri
 from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
-from penstock.outcome import Cancel, EndWith, Snooze
+from penstock.outcome import Cancel, Snooze
 from penstock.payload import clean, encode_output, from_builtin, loads, return_type
 from penstock.remote import Engine, RemoteEngine
 from penstock.remote.keeper import RemoteKeeper
@@ -157,7 +157,7 @@ class JobContext:
 
     def snooze(self, seconds: float) -> NoReturn:
         """Ends this run: the job looks again in so many seconds, without holding a worker or costing an attempt."""
-        raise EndWith(Snooze(seconds))
+        raise Snooze(seconds)
 
     def enqueue(self, work: NewJob | Flow) -> UUID:
         """Enqueues a prepared job or a flow in the transaction that completes this job: both happen, or neither."""
@@ -315,7 +315,7 @@ class SyncContext(JobContext):
     def stop_if_cancelled(self) -> None:
         """Ends the handler here when somebody wants the job stopped; `finally` blocks run."""
         if self._cancelled:
-            raise EndWith(Cancel("cancelled"))
+            raise Cancel("cancelled")
 
     def step(self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs the function once and remembers its result: a later attempt gets it without running it again."""

@@ -16,6 +16,7 @@ from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
 from penstock.job import NewJob, new_job_id
 from penstock.payload import loads
+from penstock.retry_rule import Errors, RetryRule
 
 Stamp = Callable[[], Mapping[str, str]]
 """Gives what a job carries from where it is enqueued to where it runs, such as a trace."""
@@ -46,6 +47,8 @@ class Options:
     after: Sequence["UUID | JobHandle[Any]"] = ()
     users: bool = False
     quota: str | None = None
+    retry_on: Errors | None = None
+    no_retry_on: Errors = ()
 
     def for_engine(self) -> dict[str, Any] | None:
         """What travels with the job because only a worker or a retry needs it."""
@@ -78,6 +81,8 @@ class Choices(TypedDict, total=False):
     after: Sequence["UUID | JobHandle[Any]"]
     users: bool
     quota: str | None
+    retry_on: Errors | None
+    no_retry_on: Errors
 
 
 class Handler(Generic[P, R]):
@@ -97,6 +102,7 @@ class Handler(Generic[P, R]):
         self.kind = kind
         self.function = function
         self.options = options
+        self.retry_rule = RetryRule.of(options.retry_on, options.no_retry_on)
         self.arguments = Arguments(function, batch=options.batch is not None)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
@@ -128,7 +134,7 @@ class Handler(Generic[P, R]):
         timeout = changed.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
             raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
-        for name in ("isolate", "batch", "users", "quota"):
+        for name in ("isolate", "batch", "users", "quota", "retry_on", "no_retry_on"):
             if getattr(changed, name) != getattr(self.options, name):
                 raise InvalidInput(name, "is a choice of @app.job, not of a single call")
         handler._as_template()

@@ -28,7 +28,7 @@ class Kinds:
     def add(self, function: Callable[..., Any], kind: str | None, chosen: Choices) -> Handler[..., Any]:
         fixed = Options(
             isolate=chosen.get("isolate", False), batch=chosen.get("batch"), users=chosen.get("users", False),
-            quota=chosen.get("quota"),
+            quota=chosen.get("quota"), retry_on=chosen.get("retry_on"), no_retry_on=chosen.get("no_retry_on", ()),
         )  # fmt: skip
         handler: Handler[..., Any] = Handler(
             self._engine, function, kind or function.__name__, fixed, self._max_payload, self.stamps

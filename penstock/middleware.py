@@ -28,8 +28,9 @@ async def log_jobs(_: JobContext, call_next: CallNext, /) -> Any:
     started = time.perf_counter()
     try:
         result = await call_next()
-    except Exception as error:
-        log.warning("failed after %s: %s: %s", _duration(started), type(error).__name__, error)
+    except Exception:
+        # of what, and what becomes of it, the worker says itself
+        log.info("failed after %s", _duration(started))
         raise
     except BaseException:
         log.info("ended after %s", _duration(started))

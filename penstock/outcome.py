@@ -1,36 +1,40 @@
-"""How a handler may end other than by returning a result or raising."""
+"""How a handler may end other than by a result or an error: returned, or raised from anywhere inside it.
+
+They are no Exceptions, as a cancellation is none: a handler that catches those lets them pass.
+"""
 
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Snooze:
-    """Look again in so many seconds, without holding a worker and at no cost of an attempt."""
+@dataclass(unsafe_hash=True)
+class Snooze(BaseException):
+    """Look again in so many seconds, without holding a worker and at no cost of an attempt: raise Snooze(30)."""
 
     seconds: float
 
+    def __post_init__(self) -> None:
+        self.args = (self.seconds,)
 
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """End as cancelled."""
+
+@dataclass(unsafe_hash=True)
+class Cancel(BaseException):
+    """End as cancelled: raise Cancel("nobody needs it any more")."""
 
     reason: str = "cancelled by its handler"
 
+    def __post_init__(self) -> None:
+        self.args = (self.reason,)
 
-@dataclass(frozen=True, slots=True)
-class Fail:
-    """Fail for good: no retry."""
+
+@dataclass(unsafe_hash=True)
+class Fail(BaseException):
+    """Fail for good, without a retry: raise Fail("the file is damaged"). The reason is shown to the job's owner."""
 
     reason: str
 
+    def __post_init__(self) -> None:
+        self.args = (self.reason,)
+
 
 Outcome = Snooze | Cancel | Fail
-
-
-class EndWith(BaseException):
-    """Ends a handler with an outcome from deep inside it. Like a cancellation it is no Exception, so that a handler
-    which catches those lets it pass."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
+OUTCOMES = (Snooze, Cancel, Fail)

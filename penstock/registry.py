@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.artifacts import Storage
 from penstock.cron import Schedule
+from penstock.failure import FailureHook
 from penstock.handler import Handler
 from penstock.middleware import Middleware
 
@@ -16,6 +17,7 @@ class Registry:
     middleware: Sequence[Middleware]
     schedules: Sequence[Schedule]
     storage: Storage | None = None
+    failure_hooks: Sequence[FailureHook] = ()
 
     def batch_size(self, queue: str) -> int:
         """How many jobs a slot of the queue may take at once."""

@@ -102,6 +102,8 @@ def _print_job(job: Job) -> None:
     for error in job.errors:
         told = f"attempt {error.get('attempt', '-')} at {error.get('at')}: {error.get('error')}"
         out.print(f"[bold red]{'error':>16}[/]  {escape(shown(told))}", highlight=False)
+        for line in str(error.get("traceback") or "").splitlines():
+            out.print(escape(shown(line)), highlight=False, soft_wrap=True)
 
 
 @jobs.command()

@@ -144,6 +144,16 @@ class ArtifactLink(Shape):
     duration: float | None = Field(examples=[180])
 
 
+class AttemptError(Shape):
+    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+
+    at: datetime | None = None
+    attempt: int | None = None
+    error: str
+    type: str | None = Field(default=None, examples=["TimeoutError"])
+    traceback: str | None = None
+
+
 class JobStatus(Shape):
     id: UUID
     type: str
@@ -169,6 +179,9 @@ class JobStatus(Shape):
         default=None,
         description="For the service only: why it waits for another worker. Those that met it have no handler of its "
         "kind, or none that takes its arguments.",
+    )
+    errors: list[AttemptError] | None = Field(
+        default=None, description="For the service only, where one job is asked for: what its attempts failed of."
     )
 
 

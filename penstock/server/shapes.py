@@ -78,7 +78,7 @@ def job_shape(job: SeenJob, artifacts: Sequence[Mapping[str, Any]] = ()) -> dict
 
 def service_shape(job: SeenJob, artifacts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """With what only whoever runs the system is told."""
-    return job_shape(job, artifacts) | {"parkedReason": job.parked_reason}
+    return job_shape(job, artifacts) | {"parkedReason": job.parked_reason, "errors": job.errors}
 
 
 def encode(shape: object) -> bytes:

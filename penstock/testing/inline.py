@@ -13,7 +13,7 @@ from penstock.context import Earlier, JobContext, Report
 from penstock.errors import InvalidArguments, InvalidInput
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, new_job_id
-from penstock.outcome import Cancel, Fail, Outcome, Snooze
+from penstock.outcome import OUTCOMES, Outcome
 from penstock.payload import encode_output, from_builtin, loads, return_type
 from penstock.testing.contexts import InlineContext, InlineSyncContext, Notes
 from penstock.testing.here import run_here
@@ -21,7 +21,6 @@ from penstock.worker.calling import one_for_each
 from penstock.worker.endings import outcome_raised
 
 R = TypeVar("R")
-_OUTCOMES = (Snooze, Cancel, Fail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class _Call(Generic[R]):
 
     def _ended(self, result: Any, enqueued: list[NewJob]) -> InlineRun[R]:
         progress, steps, artifacts = self._notes.progress, self._notes.steps, self._notes.artifacts
-        if isinstance(result, _OUTCOMES):
+        if isinstance(result, OUTCOMES):
             return InlineRun(None, result, progress, [], steps, artifacts)
         output: Any
         if self._batch:
@@ -161,7 +160,7 @@ def _only(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _of_one_job(result: Any) -> Any:
-    return result if isinstance(result, (Exception, *_OUTCOMES)) else _through_json(result)
+    return result if isinstance(result, (Exception, *OUTCOMES)) else _through_json(result)
 
 
 def _through_json(value: object) -> Any:

@@ -15,6 +15,7 @@ from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze
 from penstock.payload import loads
 from penstock.remote import Engine
+from penstock.retry_rule import RetryRule
 from penstock.worker.endings import (
     Cancelled,
     Ending,
@@ -23,7 +24,8 @@ from penstock.worker.endings import (
     Snoozed,
     Succeeded,
     ending_of,
-    failure,
+    ending_of_raised,
+    outcome_raised,
     parked,
 )
 from penstock.worker.isolation import Children
@@ -37,6 +39,7 @@ class Call(Protocol):
     """Runs the handler for one job to an ending; raises what the handler raised."""
 
     timeout: float | None
+    retry: RetryRule | None
 
     async def __call__(self, run: Run, /) -> Ending: ...
 
@@ -84,6 +87,7 @@ class AsyncCall:
     ) -> None:
         self._keeper = keeper
         self.timeout = handler.options.timeout
+        self.retry = handler.retry_rule
         self._function = handler.function
         self._bind = handler.arguments.bind
         self._takes_context = handler.arguments.takes_context
@@ -123,6 +127,7 @@ class ThreadCall:
         keeper: Keeper | None,
     ) -> None:
         self.timeout = handler.options.timeout
+        self.retry = handler.retry_rule
         self._keeper = keeper
         self._handler = handler
         self._engine = engine
@@ -184,6 +189,7 @@ class ProcessCall:
         children: Children,
     ) -> None:
         self.timeout = handler.options.timeout
+        self.retry = handler.retry_rule
         self._handler = handler
         self._engine = engine
         self._note = note
@@ -214,6 +220,7 @@ class BatchCall:
 
     def __init__(self, handler: Handler[..., Any], threads: ThreadPoolExecutor) -> None:
         self.timeout = handler.options.timeout
+        self.retry = handler.retry_rule
         self._handler = handler
         self.size = handler.options.batch or 1
         self._is_async = inspect.iscoroutinefunction(handler.function)
@@ -234,7 +241,9 @@ class BatchCall:
                 called.append(place)
         if items:
             for place, result in zip(called, await self._results(items), strict=True):
-                endings[place] = failure(result) if isinstance(result, Exception) else ending_of(result)
+                endings[place] = (
+                    ending_of_raised(result, self.retry) if isinstance(result, Exception) else ending_of(result)
+                )
         return [endings[place] for place in range(len(runs))]
 
     async def _results(self, items: list[Any]) -> Sequence[Any]:
@@ -262,7 +271,20 @@ def one_for_each(results: Any, jobs: int) -> Sequence[Any]:
 
 async def _wrapped(middleware: Sequence[Middleware], ctx: JobContext, innermost: CallNext) -> Any:
     """The call with every middleware around it, the first outermost."""
-    call = innermost
+    if not middleware:
+        return await innermost()
+
+    async def call_handler() -> Any:
+        """Whether it returned an outcome or raised it is the handler's own business."""
+        try:
+            return await innermost()
+        except BaseException as error:
+            outcome = outcome_raised(error)
+            if outcome is None:
+                raise
+            return outcome
+
+    call: CallNext = call_handler
     for layer in reversed(middleware):
         call = _Wrapped(layer, ctx, call)
     return await call()

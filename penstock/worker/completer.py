@@ -9,10 +9,12 @@ from typing import Any, assert_never
 import psycopg
 
 from penstock.engine import calls
-from penstock.job import ClaimedJob, Lease
+from penstock.failure import Failure
+from penstock.job import ClaimedJob, JobState, Lease
 from penstock.logs import counted
 from penstock.remote import Engine
 from penstock.worker.endings import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
+from penstock.worker.failures import Failures, Fate
 from penstock.worker.lane import Lane
 from penstock.worker.loop import Loop
 from penstock.worker.parking import parking_log
@@ -36,12 +38,14 @@ class Completer(Loop):
         forget: Callable[[Lane, Run], None],
         reported: Callable[[], None],
         may_be_due: Callable[[], None],
+        failures: Failures,
     ) -> None:
         super().__init__()
         self._engine = engine
         self._forget = forget
         self._reported = reported
         self._may_be_due = may_be_due
+        self._failures = failures
         self._ended: list[Ended] = []
         self._reporting: list[Ended] = []
         self._something = asyncio.Event()
@@ -55,8 +59,9 @@ class Completer(Loop):
         self._ended.append((lane, run, ending))
 
     async def drained(self) -> None:
-        """Waits until everything added so far is reported."""
+        """Waits until everything added so far is reported, and everybody told of it."""
         await self._nothing.wait()
+        await self._failures.told()
 
     async def run(self) -> None:
         while True:
@@ -135,18 +140,22 @@ class Completer(Loop):
             fates = await self._engine.arun(calls.fail(lease, _jobs(failed), [ending.error for _, ending in failed]))
             self._set_alarm(fates)
             _done(failed)
+            for run, ending in failed:
+                self._failures.tell(run.job, ending, fates.get(run.job.id))
         if snoozed:
             fates = await self._engine.arun(
                 calls.snooze(lease, _jobs(snoozed), [ending.seconds for _, ending in snoozed])
             )
             self._set_alarm(fates)
             _done(snoozed)
+            self._give_up([run for run, _ in snoozed], fates, "still not done after its last snooze")
         if parked:
             fates = await self._engine.arun(calls.park(lease, _jobs(parked), [ending.reason for _, ending in parked]))
             self._set_alarm(fates)
             _done(parked)
             for run, ending in parked:
                 parking_log.note(run.job.kind, ending.reason)
+            self._give_up([run for run, _ in parked], fates, "no worker that knows it came in time")
         for reason, those in cancelled.items():
             await self._engine.arun(calls.stop_cancelled(lease, [run.job for run in those], reason))
             for run in those:
@@ -170,6 +179,11 @@ class Completer(Loop):
             told = counted(len(refused), "outcome was", "outcomes were")
             log.warning("%s refused, no longer this worker's: %s", told, ids)
         _done(succeeded)
+
+    def _give_up(self, runs: Sequence[Run], fates: dict[Any, Fate], why: str) -> None:
+        for run in runs:
+            if fates.get(run.job.id, (None, None))[0] is JobState.FAILED:
+                self._failures.give_up(Failure(run.job, why))
 
     def _set_alarm(self, fates: dict[Any, tuple[Any, Any]]) -> None:
         """A retry may be due before anybody looks."""

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from penstock.errors import InvalidInput, StaleArguments
-from penstock.outcome import Cancel, EndWith, Fail, Outcome, Snooze
+from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome, Snooze
 from penstock.payload import clean, encode_output
+from penstock.retry_rule import RetryRule
 from penstock.worker.run import Run, Stop
 
 _LONGEST_TRACEBACK = 16_000
@@ -21,6 +22,8 @@ class Succeeded(msgspec.Struct, frozen=True, gc=False):
 
 class Failed(msgspec.Struct, frozen=True):
     error: dict[str, Any]
+    raised: BaseException | None = None
+    """For the log; it does not leave the process."""
 
 
 class Snoozed(msgspec.Struct, frozen=True, gc=False):
@@ -67,11 +70,11 @@ def ending_of(result: object) -> Ending:
         return Failed({"error": f"its result cannot be stored: {error}", "type": type(error).__name__, "final": True})
 
 
-def ending_of_raised(error: BaseException) -> Ending:
+def ending_of_raised(error: BaseException, retry: RetryRule | None = None) -> Ending:
     """What it means that a handler raised this: an outcome or a failure."""
     outcome = outcome_raised(error)
     if outcome is None:
-        return failure(error)
+        return failure(error, final=retry is not None and retry.is_final(error))
     try:
         return ending_of(outcome)
     except (TypeError, ValueError) as senseless:
@@ -80,10 +83,10 @@ def ending_of_raised(error: BaseException) -> Ending:
 
 def outcome_raised(error: BaseException) -> Outcome | None:
     """The outcome that a handler ended itself with, also from a task group of its own; None for any other exception."""
-    ends, others = error.split(EndWith) if isinstance(error, BaseExceptionGroup) else (error, None)
+    ends, others = error.split(OUTCOMES) if isinstance(error, BaseExceptionGroup) else (error, None)
     while isinstance(ends, BaseExceptionGroup):
         ends = ends.exceptions[0]
-    return ends.outcome if isinstance(ends, EndWith) and others is None else None
+    return ends if isinstance(ends, OUTCOMES) and others is None else None
 
 
 def parked(error: StaleArguments) -> Parked:
@@ -100,7 +103,7 @@ def failure(error: BaseException, *, final: bool = False) -> Failed:
     kept["traceback"] = text
     if final:
         kept["final"] = True
-    return Failed(kept)
+    return Failed(kept, error)
 
 
 def _told(error: BaseException) -> str:

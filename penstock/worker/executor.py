@@ -12,6 +12,7 @@ from penstock.engine.contact import answering_within
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
 from penstock.payload import clean
+from penstock.retry_rule import RetryRule
 from penstock.worker.calling import BatchCall, Calls
 from penstock.worker.endings import Ending, Failed, Parked, Released, Settled, ending_of_raised, ending_of_stopped
 from penstock.worker.lane import Lane
@@ -78,7 +79,7 @@ class Executor:
         run.begun = True
         job = run.job
         current_job.set(job)
-        limit = None
+        limit = retry = None
         ending: Ending
         try:
             if run.stop is not None:
@@ -87,6 +88,7 @@ class Executor:
             if call is None:
                 ending = Parked(clean(f"this worker has no handler of kind {job.kind!r}"))
             else:
+                retry = call.retry
                 seconds = call.timeout if job.options is None else _timeout(job.options) or call.timeout
                 if seconds is None:
                     ending = await call(run)
@@ -99,7 +101,8 @@ class Executor:
             raise
         except BaseException as error:
             # whatever it is, the slot must not be lost with it
-            ending = _timed_out(seconds) if limit is not None and limit.expired() else ending_of_raised(error)
+            expired = limit is not None and limit.expired()
+            ending = _timed_out(seconds, retry) if expired else ending_of_raised(error, retry)
         lane.ended(time.perf_counter() - started)
         self._end(lane, run, ending)
         if lane.waiting and not self.stopping:
@@ -122,7 +125,8 @@ class Executor:
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
-            ending = _timed_out(call.timeout) if limit.expired() else ending_of_raised(error)
+            expired = limit.expired()
+            ending = _timed_out(call.timeout, call.retry) if expired else ending_of_raised(error, call.retry)
             endings = [ending] * len(running)
         lane.ended(time.perf_counter() - started)
         for run, ending in zip(running, endings, strict=True):
@@ -185,8 +189,11 @@ def _take_alike(lane: Lane, first: Run, most: int) -> list[Run]:
     return alike
 
 
-def _timed_out(seconds: float | None) -> Failed:
-    return Failed({"error": f"timed out after {seconds:g} s", "type": "Timeout"})
+def _timed_out(seconds: float | None, retry: RetryRule | None) -> Failed:
+    error: dict[str, object] = {"error": f"timed out after {seconds:g} s", "type": "Timeout"}
+    if retry is not None and retry.is_final(TimeoutError()):
+        error["final"] = True
+    return Failed(error)
 
 
 class _Options(msgspec.Struct):

@@ -25,9 +25,10 @@ from penstock.engine import PostgresEngine
 from penstock.errors import StaleArguments
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
-from penstock.outcome import Cancel, EndWith
+from penstock.outcome import Cancel
 from penstock.remote import Engine, RemoteEngine
-from penstock.worker.endings import Ending, Settled, Succeeded, ending_of, ending_of_raised, parked
+from penstock.retry_rule import RetryRule
+from penstock.worker.endings import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
 
 _PR_SET_PDEATHSIG = 1
 
@@ -57,6 +58,7 @@ class Order:
     lease: Lease
     place: Place
     storage: Elsewhere | None = None
+    retry: RetryRule | None = None
 
 
 def serve(connection: Connection, worker: int) -> None:
@@ -92,7 +94,9 @@ def _run(order: Order, note: Callable[[dict[str, Any]], None]) -> Ending:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return ending_of_raised(error)
+        ending = ending_of_raised(error, order.retry)
+        # an exception may be what no pipe takes, and its traceback stays here in any case
+        return Failed(ending.error) if isinstance(ending, Failed) else ending
 
 
 def _run_sync(
@@ -105,7 +109,7 @@ def _run_sync(
         # once: the clean-up itself must not be interrupted
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         ctx.cancel()
-        raise EndWith(Cancel("cancelled"))
+        raise Cancel("cancelled")
 
     try:
         signal.signal(signal.SIGTERM, interrupt)

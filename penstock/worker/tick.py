@@ -19,6 +19,7 @@ from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
 from penstock.worker.endings import Ending, Released, Snoozed, Succeeded
 from penstock.worker.executor import Executor
+from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane, check_slots
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Run, Stop
@@ -85,7 +86,8 @@ class Tick:
         keeper = StoreKeeper(engine, registry.storage) if registry.storage is not None else None
         self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads, keeper)
         self._executor = Executor(self._calls, self._end)
-        self._completer = Completer(engine, self._executor.forget, self._reported.set, lambda: None)
+        failures = Failures(registry.failure_hooks)
+        self._completer = Completer(engine, self._executor.forget, self._reported.set, lambda: None, failures)
 
     async def run(self, limit: int, budget: float) -> list[TickResult]:
         deadline = time.monotonic() + budget

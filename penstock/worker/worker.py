@@ -25,6 +25,7 @@ from penstock.worker.completer import Completer
 from penstock.worker.cron import Cron
 from penstock.worker.endings import Ending
 from penstock.worker.executor import Executor
+from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane, check_slots
 from penstock.worker.leases import Leases
 from penstock.worker.listener import Listener
@@ -126,7 +127,10 @@ class Worker:
             threads=sum(queues.values()) + _SPARE_THREADS, keeper=keeper,
         )  # fmt: skip
         self._executor = Executor(self._calls, self._end)
-        self._completer = Completer(self._engine, self._executor.forget, self._look, self._maintenance.look_now)
+        self._completer = Completer(
+            self._engine, self._executor.forget, self._look, self._maintenance.look_now,
+            Failures(registry.failure_hooks),
+        )  # fmt: skip
         self._claimer = Claimer(
             self._engine, self._leases, self._listener, self._executor, self._lanes,
             woken_for_nothing=self._maintenance.look_now,

@@ -33,6 +33,16 @@ def test_list_and_show_tell_what_waits_for_a_worker_that_knows_it(penstock: Comm
     )
 
 
+def test_show_has_the_traceback_of_each_attempt(penstock: Command, send: Send, app: Penstock) -> None:
+    job = send.enqueue("x")
+    lease = app.engine.run(calls.open_lease("worker"))
+    claimed = app.engine.run(calls.claim(lease, "default", 1))
+    error = {"error": "no route", "type": "OSError", "traceback": 'File "mail.py", line 7, in send\nOSError: no route'}
+    app.engine.run(calls.fail(lease, claimed, [error]))
+    lines = penstock.lines("jobs", "show", job.id)
+    assert lines[-2:] == ['File "mail.py", line 7, in send', "OSError: no route"]
+
+
 def test_list_says_when_there_is_nothing(penstock: Command) -> None:
     assert penstock.lines("jobs", "list") == ["no jobs"]
     assert penstock.json("jobs", "list") == {"jobs": [], "next": None}

@@ -68,6 +68,19 @@ async def test_a_tick_takes_no_more_than_it_is_allowed(api: Api) -> None:
         assert (await api.service.post("/api/jobs/tick", body)).json()["errors"][0]["field"] == field
 
 
+async def test_the_service_sees_tracebacks_and_users_a_safe_text(api: Api, app: Penstock, connect: Connect) -> None:
+    id = await api.user().start("work", n=-1)
+    connect().execute("update penstock.jobs set max_attempts = 1")
+    await adrain(app)
+    for_service = (await api.service.get(f"/api/jobs/{id}")).json()
+    [error] = for_service["errors"]
+    assert (error["attempt"], error["type"], error["error"]) == (1, "ValueError", "-1")
+    assert "raise ValueError(n)" in error["traceback"]
+    for_user = (await api.user().get(f"/api/jobs/{id}")).json()
+    assert (for_user["error"], "errors" in for_user) == ("it failed by an internal error", False)
+    assert (await api.service.get("/api/jobs")).json()["jobs"][0].get("errors") is None
+
+
 async def test_jobs_that_no_worker_knows_are_shown_to_the_service_and_counted(app: Penstock, api: Api) -> None:
     id = await api.user().start("work", n=1)
     lease = await app.engine.open_lease("of another version")

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock import Context, NewJob, Snooze, SyncContext
+from penstock import Context, Fail, NewJob, Snooze, SyncContext
 
 setting = ContextVar("setting", default="unset")
 
@@ -39,6 +39,10 @@ def tell_setting() -> str:
 
 def raise_error(message: str) -> None:
     raise LookupError(message)
+
+
+def raise_fail(reason: str) -> None:
+    raise Fail(reason)
 
 
 def leave_python() -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from penstock import Backoff, Cancel, Context, Fail, Job, JobCancelled, JobFailed, JobState, Penstock, Snooze
-from penstock.outcome import EndWith, Outcome
+from penstock.outcome import Outcome
 from tests.worker.running import working
 from tests.worker.until import until
 
@@ -216,7 +216,7 @@ async def test_an_outcome_that_makes_no_sense_ends_the_job_and_nothing_else(
     @app.job(max_attempts=1)
     async def end() -> Outcome:
         if raised:
-            raise EndWith(outcome)
+            raise outcome
         return outcome
 
     @app.job

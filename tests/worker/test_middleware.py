@@ -266,7 +266,9 @@ async def test_a_failure_is_logged_with_its_reason(app: Penstock, lines: io.Stri
         with pytest.raises(JobFailed):
             await handle.aresult(SOON)
     written = [json.loads(line) for line in lines.getvalue().splitlines()]
-    [line] = [line for line in written if line["logger"] == "penstock.jobs"]
-    assert (line["level"], line["job"]) == ("warning", str(handle.id))
-    assert line["message"].startswith("failed after ")
-    assert line["message"].endswith("LookupError: no such document")
+    timed, given_up = [line for line in written if line["logger"] == "penstock.jobs"]
+    assert (timed["level"], timed["job"]) == ("info", str(handle.id))
+    assert timed["message"].startswith("failed after ")
+    assert (given_up["level"], given_up["job"], given_up["kind"]) == ("error", str(handle.id), "break")
+    assert given_up["message"].startswith("given up after attempt 1 of 1: LookupError: no such document")
+    assert "Traceback (most recent call last)" in (given_up["message"] if isolate else given_up["exception"])

@@ -57,7 +57,7 @@ from penstock.engine.calls.schedules import (
     run_schedule,
     set_schedule,
 )
-from penstock.engine.calls.seeing import SeenJob, see_job, see_jobs, see_my_job, see_my_jobs
+from penstock.engine.calls.seeing import SeenJob, see_job, see_jobs, see_my_job, see_my_jobs, see_whole_job
 from penstock.engine.calls.starting import (
     cancel_mine,
     declare_kinds,
@@ -169,6 +169,7 @@ __all__ = [
     "see_jobs",
     "see_my_job",
     "see_my_jobs",
+    "see_whole_job",
     "set_queue",
     "set_quota",
     "set_schedule",

@@ -48,6 +48,8 @@ class SeenJob(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the job and of everything below it; None when they were not asked for."""
     parked_reason: str | None = None
     """For the service only: why it waits for another worker."""
+    errors: list[dict[str, Any]] | None = None
+    """For the service only, where one job was asked for: each failed attempt's error, with its traceback."""
 
 
 _decode = msgspec.json.Decoder(SeenJob).decode
@@ -66,6 +68,7 @@ def _one_by_one(columns: str, source: str) -> str:
 
 
 _ONE = _one_by_one(f"{_COLUMNS}, {_SHOWN}, {_ARTIFACTS}, parked_reason", "penstock.get_job(%s)")
+_WHOLE = _one_by_one(f"{_COLUMNS}, {_SHOWN}, {_ARTIFACTS}, parked_reason, errors", "penstock.get_job(%s)")
 _MY_ONE = _one_by_one(f"{_COLUMNS}, error, {_ARTIFACTS}", "penstock.get_my_job(%s)")
 _SEVERAL = _one_by_one(f"{_COLUMNS}, {_SHOWN}, parked_reason", "penstock.list_jobs(%s::text::jsonb, %s, %s)")
 _MY_SEVERAL = _one_by_one(f"{_COLUMNS}, error", "penstock.list_my_jobs(%s::text::jsonb, %s, %s)")
@@ -73,6 +76,11 @@ _MY_SEVERAL = _one_by_one(f"{_COLUMNS}, error", "penstock.list_my_jobs(%s::text:
 
 def see_job(id: UUID) -> Call[SeenJob | None]:
     return Call(_ONE, [id], _read_one, repeatable=True)
+
+
+def see_whole_job(id: UUID) -> Call[SeenJob | None]:
+    """With the errors of its attempts, which whoever watches a job need not carry around."""
+    return Call(_WHOLE, [id], _read_one, repeatable=True)
 
 
 def see_my_job(id: UUID) -> Call[SeenJob | None]:

@@ -1,0 +1,19 @@
+"""A job that was given up, as those are told who asked to be: @app.on_failure."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from penstock.job import ClaimedJob
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`exception` is what the last attempt raised, if it raised here: None for a timeout, Fail, or another process."""
+
+    job: ClaimedJob
+    error: str
+    exception: BaseException | None = None
+    traceback: str | None = None
+
+
+FailureHook = Callable[[Failure], Awaitable[None] | None]
