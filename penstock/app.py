@@ -15,10 +15,10 @@ import psycopg
 from penstock.artifacts import Artifacts, Storage
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
-from penstock.engine import PostgresEngine
+from penstock.engine import PostgresEngine, calls
 from penstock.engine.contact import checked_timeout
 from penstock.engine.migrate import Migrated
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, PenstockError
 from penstock.failure import FailureHook
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
@@ -31,7 +31,7 @@ from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.payload import MAX_PAYLOAD
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
-from penstock.queues import Queues
+from penstock.queues import Queues, Settings, as_json
 from penstock.registry import Registry
 from penstock.remote import RemoteEngine
 from penstock.schedules import CronDecorator, Schedules
@@ -116,8 +116,11 @@ class Penstock:
         return self.home.move_to(url)
 
     def migrate(self) -> Migrated:
-        """Brings the database to this version's schema."""
-        return self.home.migrate()
+        """Brings the database to this version's schema, and its queues to what the code says of them."""
+        migrated = self.home.migrate()
+        if self._kinds.queues:
+            self.engine.run(calls.declare_queues(self._kinds.queues))
+        return migrated
 
     def add_migrations(self, application: str, folder: Traversable) -> None:
         """Tables of the application's own: the SQL files of a folder, named like 0001_tables.sql, are applied once each
@@ -256,6 +259,18 @@ class Penstock:
         """The queues that its handlers put their jobs into."""
         return self._kinds.queue_names
 
+    def queue(self, name: str, **settings: Unpack[Settings]) -> None:
+        """What a queue is to be: app.queue("mail", max_running_per_key=1, rate=100, rate_period=60).
+
+        It takes effect when the database is migrated, or a worker or server of this application starts. A setting
+        changes when the code says something else than the last time; what an operator sets in between stays.
+        """
+        if "paused" in settings:
+            raise InvalidInput("paused", "is the operator's: `penstock queues pause`")
+        if not isinstance(name, str) or not name or name in self._kinds.queues:
+            raise InvalidInput("name", f"must be a queue that was not declared before, not {name!r}")
+        self._kinds.queues[name] = as_json(settings)
+
     # What users may start themselves, over the API or in SQL.
 
     def quota(
@@ -370,7 +385,11 @@ class Penstock:
 
     def tick(self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None) -> list[TickResult]:
         """Claims and runs jobs here and now: at most `limit`, for about `budget` seconds. For serverless functions."""
-        return asyncio.run(self.atick(limit, budget, queues))
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.atick(limit, budget, queues))
+        raise PenstockError("app.tick() cannot run inside an event loop: write `await app.atick()` there")
 
     async def atick(
         self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None
@@ -403,7 +422,12 @@ class Penstock:
 
     def _registry(self) -> Registry:
         return Registry(
-            self._kinds.handlers, self._middleware, self.schedules.code, self.artifacts.storage, self._failure_hooks
+            self._kinds.handlers,
+            self._middleware,
+            self.schedules.code,
+            self.artifacts.storage,
+            self._failure_hooks,
+            self._kinds.queues,
         )
 
     # Tables of the application's own.

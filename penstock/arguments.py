@@ -63,6 +63,13 @@ class Arguments:
             raise self._explain(str(error)) from None
         return encoded
 
+    def refuse_unknown(self, field: str, names: Sequence[str]) -> None:
+        """What names an argument must name one that there is; `customer.id` is a part of `customer`."""
+        for name in names:
+            if not self._open_ended and (given := name.partition(".")[0]) not in self.names:
+                known = ", ".join(self.names) or "none"
+                raise InvalidInput(field, f"there is no argument {given!r}; there is {known}")
+
     def decode(self, encoded: bytes | str) -> msgspec.Struct:
         """The arguments as the handler's types."""
         try:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from penstock.arguments import Arguments
 from penstock.backoff import Backoff
-from penstock.dedupe import dedupe_key
+from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
 from penstock.engine import PostgresEngine
 from penstock.engine.enqueueing import Bulk, Work
 from penstock.errors import InvalidInput
@@ -137,6 +137,7 @@ class Handler(Generic[P, R]):
         for name in ("isolate", "batch", "users", "quota", "retry_on", "no_retry_on"):
             if getattr(changed, name) != getattr(self.options, name):
                 raise InvalidInput(name, "is a choice of @app.job, not of a single call")
+        self.arguments.refuse_unknown("limit_key", PLACEHOLDER.findall(changed.limit_key or ""))
         handler._as_template()
         return handler
 
@@ -144,7 +145,7 @@ class Handler(Generic[P, R]):
         """The job as a value, checked but not enqueued: for flows, batches and app.enqueue_many."""
         encoded = self.arguments.encode(args, kwargs, self._max_payload)
         job = replace(self._stamped(), id=new_job_id(), args=encoded)
-        return self._with_unique_key(job)
+        return self._with_keys(job)
 
     def encode(self, args: Mapping[str, object]) -> bytes:
         """Arguments by name as JSON that the handler will accept."""
@@ -184,7 +185,7 @@ class Handler(Generic[P, R]):
 
     def _work(self, encoded: list[bytes]) -> Work:
         bulk = Bulk.of(self._stamped(), encoded)
-        return bulk if self.options.unique is False else [self._with_unique_key(job) for job in bulk.jobs()]
+        return [self._with_keys(job) for job in bulk.jobs()] if self._makes_keys else bulk
 
     def _stamped(self) -> NewJob:
         template = self._as_template()
@@ -204,7 +205,14 @@ class Handler(Generic[P, R]):
             )  # fmt: skip
         return self._template
 
-    def _with_unique_key(self, job: NewJob) -> NewJob:
+    @property
+    def _makes_keys(self) -> bool:
+        """Whether a key of each job follows from its arguments."""
+        return self.options.unique is not False or PLACEHOLDER.search(self.options.limit_key or "") is not None
+
+    def _with_keys(self, job: NewJob) -> NewJob:
+        if job.limit_key is not None and PLACEHOLDER.search(job.limit_key):
+            job = replace(job, limit_key=fill_key(job.limit_key, loads(job.args)))
         unique = self.options.unique
         if unique is False:
             return job

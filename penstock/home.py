@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.engine.address import read_address
 from penstock.engine.migrate import Migrated, migrate
 from penstock.remote.errors import no_database
 from penstock.sql import Migration
@@ -23,6 +24,8 @@ class Home:
         """Of applications with tables of their own."""
         self._schema = schema
         self._url = url or os.environ.get("DATABASE_URL") or None
+        self._read = False
+        """Whether the address was seen to be one."""
         self._migrates = migrates
         self._migrate_first = migrates
         self._migrated: Migrated | None = None
@@ -32,6 +35,8 @@ class Home:
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
         with self._starting:
+            if self._url is not None and not self._read:
+                self._url, self._read = read_address(self._url), True
             if self._url is None:
                 if self.only_api:
                     raise no_database("this")
@@ -56,7 +61,7 @@ class Home:
         before = None if self._embedded is not None else self._url
         self.let_go()
         with self._starting:
-            self._url = url
+            self._url, self._read = url, False
             self._migrate_first = self._migrates
         return before
 

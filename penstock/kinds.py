@@ -20,6 +20,8 @@ class Kinds:
         self.handlers: dict[str, Handler[..., Any]] = {}
         self.flows: dict[str, FlowMaker[...]] = {}
         self.quotas: dict[str, dict[str, int | None]] = {}
+        self.queues: dict[str, dict[str, Any]] = {}
+        """What the code says of them: the settings as JSON, by the queue's name."""
         self.stamps: list[Stamp] = []
         """What middleware adds to every job of these handlers."""
         self._engine = engine
@@ -68,10 +70,12 @@ class Kinds:
         return sorted({handler.options.queue for handler in self.handlers.values()}) or ["default"]
 
     async def declare(self) -> None:
-        """Tells the database which of them users may start, and within which quotas."""
+        """Tells the database which of them users may start, within which quotas, and what their queues are to be."""
         for each in self.startable:
             if each.options.quota is not None and each.options.quota not in self.quotas:
                 raise InvalidInput("quota", f"{each.options.quota!r} of {each.kind} is not set: app.quota(…)")
+        if self.queues:
+            await self._engine.arun(calls.declare_queues(self.queues))
         for name, limits in self.quotas.items():
             await self._engine.arun(calls.set_quota(name, limits))
         open_to_users = [handler.declaration() for handler in self.handlers.values() if handler.options.users]

@@ -59,10 +59,10 @@ class Queues:
 
     def set(self, name: str, **settings: Unpack[Settings]) -> None:
         """Changes settings: app.queues.set("exports", max_running=3, rate=100, rate_period=60)."""
-        self._engine.run(calls.set_queue(name, _as_json(settings)))
+        self._engine.run(calls.set_queue(name, as_json(settings)))
 
     async def aset(self, name: str, **settings: Unpack[Settings]) -> None:
-        await self._engine.arun(calls.set_queue(name, _as_json(settings)))
+        await self._engine.arun(calls.set_queue(name, as_json(settings)))
 
     def pause(self, name: str) -> None:
         """No job of the queue starts until `resume`; those that run go on."""
@@ -78,7 +78,7 @@ class Queues:
         await self.aset(name, paused=False)
 
 
-def _as_json(settings: Settings) -> dict[str, Any]:
+def as_json(settings: Settings) -> dict[str, Any]:
     for name, value in settings.items():
         if value is not None and (needed := _unmet(name, value)):
             raise InvalidInput(name, f"must be {needed}, not {value!r}")

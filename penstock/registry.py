@@ -1,7 +1,7 @@
 """What an application consists of, for the worker that runs it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.artifacts import Storage
@@ -18,6 +18,8 @@ class Registry:
     schedules: Sequence[Schedule]
     storage: Storage | None = None
     failure_hooks: Sequence[FailureHook] = ()
+    queues: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What the code says of its queues."""
 
     def batch_size(self, queue: str) -> int:
         """How many jobs a slot of the queue may take at once."""

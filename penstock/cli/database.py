@@ -1,5 +1,6 @@
 """`penstock migrate` and `penstock db`: the database itself."""
 
+import shlex
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -12,6 +13,7 @@ from penstock import Penstock, embedded
 from penstock.cli.loading import load_app
 from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
 from penstock.cli.output import err, explained, out, print_json
+from penstock.engine.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
 
 db = typer.Typer(help="The embedded Postgres: a real one, private to this folder.", no_args_is_help=True)
@@ -89,7 +91,9 @@ def migrate(
             )
             return
         what = f"applied {', '.join(done.applied)}" if done.applied else "functions updated"
-        out.print(f"schema {app.engine.schema}: {what if done.changed else 'is up to date'}", highlight=False)
+        out.print(
+            f"schema {app.engine.schema}: {what if done.changed else 'is up to date'}", highlight=False, soft_wrap=True
+        )
         for notice in done.notices:
             err.print(f"notice: {notice}", highlight=False, markup=False, soft_wrap=True)
 
@@ -114,7 +118,10 @@ def start(
             print_json({"url": address, "folder": postgres.folder})
         else:
             out.print(f"Postgres is running under {postgres.folder}", soft_wrap=True)
-            out.print(f"  export DATABASE_URL='{address}'", soft_wrap=True, highlight=False)
+            place = "" if folder == DEFAULT_FOLDER else f" --folder {shlex.quote(str(folder))}"
+            out.print(f'  export DATABASE_URL="$(penstock db url{place})"', soft_wrap=True, highlight=False)
+            if postgres.tcp_url:
+                out.print(f"  over TCP: {shown_address(postgres.tcp_url)}, with the same user and password")
 
 
 @db.command()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from psycopg.conninfo import conninfo_to_dict
 from rich.markup import escape
 
 from penstock.app import Penstock
@@ -20,6 +19,7 @@ from penstock.cli.output import err, explained
 from penstock.cli.reload import Reloader
 from penstock.cli.try_it import commands_for, key_in_shell
 from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
+from penstock.engine.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
 from penstock.logs import set_up
 from penstock.worker.supervisor import Supervisor
@@ -99,7 +99,7 @@ def up(
         loaded = load_app(app)
         from penstock.server.development import settings_for_development
 
-        _say("database", _without_password(loaded.url()))
+        _say("database", shown_address(loaded.url()))
         if loaded.migrate().changed:
             _say("schema", "brought up to date")
         settings = settings_for_development(loaded.folder)
@@ -201,9 +201,3 @@ def _run(serving: Coroutine[Any, Any, int]) -> int:
 
 def _say(what: str, where: str) -> None:
     err.print(f"[bold]{what:>12}[/]  {escape(where)}", soft_wrap=True, highlight=False)
-
-
-def _without_password(url: str) -> str:
-    about = conninfo_to_dict(url)
-    place = f"{about.get('host') or 'localhost'}:{about.get('port') or 5432}"
-    return f"{about.get('dbname') or about.get('user')} on {place}"

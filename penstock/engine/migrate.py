@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from penstock.engine.address import read_address
 from penstock.errors import PenstockError, SchemaTooNew
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 
@@ -49,7 +50,7 @@ Applications = Mapping[str, Sequence[Migration]]
 
 def migrate(url: str, schema: str = "penstock", applications: Applications | None = None) -> Migrated:
     """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated."""
-    with psycopg.connect(url, application_name="penstock migrate") as connection:
+    with psycopg.connect(read_address(url), application_name="penstock migrate") as connection:
         return migrate_on(connection, schema, applications)
 
 

@@ -329,6 +329,11 @@ CREATE FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) RETURNS vo
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: declare_queues(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.declare_queues(p_queues jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: disown_artifact(uuid, uuid, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) RETURNS boolean
     LANGUAGE plpgsql
@@ -412,6 +417,11 @@ CREATE FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], 
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: fill_key(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fill_key(p_template text, p_args jsonb) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: filter_text(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1162,6 +1172,12 @@ CREATE TABLE penstock.channels (
     CONSTRAINT there_is_one_secret CHECK (only_row)
 );
 
+-- Name: declared_queues; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.declared_queues (
+    queue text NOT NULL,
+    settings jsonb NOT NULL
+);
+
 -- Name: edges; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.edges (
     job uuid NOT NULL,
@@ -1406,6 +1422,10 @@ ALTER TABLE ONLY penstock.artifacts
 ALTER TABLE ONLY penstock.channels
     ADD CONSTRAINT channels_pkey PRIMARY KEY (only_row);
 
+-- Name: declared_queues declared_queues_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.declared_queues
+    ADD CONSTRAINT declared_queues_pkey PRIMARY KEY (queue);
+
 -- Name: edges edges_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.edges
     ADD CONSTRAINT edges_pkey PRIMARY KEY (job, waits_for);
@@ -1585,6 +1605,9 @@ ALTER TABLE penstock.artifacts ENABLE ROW LEVEL SECURITY;
 -- Name: channels; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.channels ENABLE ROW LEVEL SECURITY;
 
+-- Name: declared_queues; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.declared_queues ENABLE ROW LEVEL SECURITY;
+
 -- Name: edges; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.edges ENABLE ROW LEVEL SECURITY;
 
@@ -1644,6 +1667,9 @@ CREATE POLICY the_service_does_everything ON penstock.artifacts TO service_role 
 
 -- Name: channels the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.channels TO service_role USING (true) WITH CHECK (true);
+
+-- Name: declared_queues the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.declared_queues TO service_role USING (true) WITH CHECK (true);
 
 -- Name: edges the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USING (true) WITH CHECK (true);
@@ -1951,6 +1977,10 @@ GRANT ALL ON FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigin
 REVOKE ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) TO service_role;
 
+-- Name: FUNCTION declare_queues(p_queues jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.declare_queues(p_queues jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.declare_queues(p_queues jsonb) TO service_role;
+
 -- Name: FUNCTION disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) TO service_role;
@@ -1997,6 +2027,10 @@ GRANT ALL ON FUNCTION penstock.extend_lease(p_lease bigint) TO service_role;
 -- Name: FUNCTION fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.fail(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors jsonb) TO service_role;
+
+-- Name: FUNCTION fill_key(p_template text, p_args jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fill_key(p_template text, p_args jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fill_key(p_template text, p_args jsonb) TO service_role;
 
 -- Name: FUNCTION filter_text(p_filter jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.filter_text(p_filter jsonb) FROM PUBLIC;
@@ -2474,6 +2508,9 @@ GRANT ALL ON TABLE penstock.application_migrations TO service_role;
 
 -- Name: TABLE channels; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.channels TO service_role;
+
+-- Name: TABLE declared_queues; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.declared_queues TO service_role;
 
 -- Name: TABLE edges; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.edges TO service_role;

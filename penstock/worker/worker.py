@@ -147,6 +147,7 @@ class Worker:
             return
         try:
             await self._leases.open()
+            await self._declare_queues()
         except BaseException:
             await self._engine.aclose()
             raise
@@ -183,6 +184,10 @@ class Worker:
         if self._stopping.is_set():
             self._at_once.set()
         self._stopping.set()
+
+    async def _declare_queues(self) -> None:
+        if self._registry.queues and not isinstance(self._engine, RemoteEngine):  # a server declares them itself
+            await self._engine.arun(calls.declare_queues(self._registry.queues))
 
     async def _wind_down(self) -> None:
         await self._claimer.stop()

@@ -39,7 +39,10 @@ def test_the_embedded_postgres_starts_tells_its_address_and_stops(homeless: Comm
         assert started == {"url": homeless.lines("db", "url")[0], "folder": str(folder)}
         assert homeless.json("db", "url") == {"url": started["url"]}
         again = homeless.lines("db", "start")
-        assert again == [f"Postgres is running under {folder}", f"  export DATABASE_URL='{started['url']}'"]
+        assert again == [
+            f"Postgres is running under {folder}",
+            f'  export DATABASE_URL="$(penstock db url --folder {folder})"',
+        ]
         with psycopg.connect(started["url"]) as connection:
             assert connection.execute("select 1").fetchall() == [(1,)]
         # it stays after a command that used it, which has migrated it too
@@ -79,9 +82,9 @@ def test_a_database_that_cannot_be_reached_is_told_in_one_line(homeless: Command
 
 
 def test_an_address_that_is_none_is_told_in_one_line(homeless: Command) -> None:
-    assert homeless.fails("jobs", "list", "-d", "nonsense") == (
-        'error: missing "=" after "nonsense" in connection info string\n'
-    )
+    complaint = homeless.fails("jobs", "list", "-d", "nonsense")
+    assert complaint.startswith("error: DATABASE_URL: is no address of a Postgres: write it as postgresql://user:")
+    assert complaint.count("\n") == 1
 
 
 def test_a_database_that_is_not_migrated_says_what_to_do(homeless: Command, empty_url: str) -> None:

@@ -84,6 +84,11 @@ def set_queue(name: str, settings: Mapping[str, Any]) -> Call[None]:
     return Call("select penstock.set_queue(%s, %s::text::jsonb)", [name, to_json(settings)], nothing, repeatable=True)
 
 
+def declare_queues(queues: Mapping[str, Mapping[str, Any]]) -> Call[None]:
+    """What the code says of its queues: changes them where it says something else than the last time."""
+    return Call("select penstock.declare_queues(%s::text::jsonb)", [to_json(queues)], nothing, repeatable=True)
+
+
 def totals() -> Call[Sequence[Row]]:
     """Runs, seconds and failures of each kind, ever; and how many workers there are."""
     return Call(

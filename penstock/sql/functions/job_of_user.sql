@@ -11,7 +11,8 @@ begin
   if not found then
     raise exception 'type: % is not open to users', p_kind using errcode = 'PS010';
   end if;
-  return v_kind.template || jsonb_strip_nulls(jsonb_build_object(
+  return (v_kind.template - 'limit_key') || jsonb_strip_nulls(jsonb_build_object(
+    'limit_key', penstock.fill_key(v_kind.template->>'limit_key', p_args),
     'kind', p_kind, 'owner', p_owner, 'org', p_org,
     'unique_key', case when v_kind.is_unique then jsonb_build_array(p_owner, p_org, coalesce(p_args, '{}'))::text end))
     || jsonb_build_object('args', coalesce(p_args, '{}'));
