@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 from penstock.arguments import Arguments
@@ -46,7 +46,7 @@ class Options:
     org: str | None = None
     after: Sequence["UUID | JobHandle[Any]"] = ()
     users: bool = False
-    quota: str | None = None
+    quota: str | Literal[False] | None = None
     retry_on: Errors | None = None
     no_retry_on: Errors = ()
 
@@ -80,7 +80,7 @@ class Choices(TypedDict, total=False):
     org: str | None
     after: Sequence["UUID | JobHandle[Any]"]
     users: bool
-    quota: str | None
+    quota: str | Literal[False] | None
     retry_on: Errors | None
     no_retry_on: Errors
 
@@ -135,7 +135,8 @@ class Handler(Generic[P, R]):
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
             raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
         for name in ("isolate", "batch", "users", "quota", "retry_on", "no_retry_on"):
-            if getattr(changed, name) != getattr(self.options, name):
+            free = name == "quota" and changed.quota is False
+            if getattr(changed, name) != getattr(self.options, name) and not free:
                 raise InvalidInput(name, "is a choice of @app.job, not of a single call")
         self.arguments.refuse_unknown("limit_key", PLACEHOLDER.findall(changed.limit_key or ""))
         handler._as_template()
@@ -156,7 +157,7 @@ class Handler(Generic[P, R]):
         template = self._as_template().to_json()
         chosen = {name: value for name, value in template.items() if name not in ("id", "kind", "args")}
         unique = self.options.unique is not False
-        return {"kind": self.kind, "template": chosen, "unique": unique, "quota": self.options.quota}
+        return {"kind": self.kind, "template": chosen, "unique": unique, "quota": self.options.quota or None}
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""
@@ -202,6 +203,7 @@ class Handler(Generic[P, R]):
                 org=options.org, limit_key=options.limit_key, idempotency_key=options.idempotency_key,
                 after=tuple(_id_of(job) for job in options.after),
                 options=options.for_engine(),
+                quota=options.quota if options.owner is not None else None,
             )  # fmt: skip
         return self._template
 

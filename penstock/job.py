@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, NewType
+from typing import Any, Literal, NewType
 from uuid import UUID
 
 import msgspec
@@ -63,6 +63,8 @@ class NewJob:
     phase: str | None = None
     rollup: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
+    quota: str | Literal[False] | None = None
+    """Which of its owner's quotas it counts against while it runs; None is its kind's, False is none."""
 
     def __post_init__(self) -> None:
         if self.run_at is not None:

@@ -72,7 +72,7 @@ class Kinds:
     async def declare(self) -> None:
         """Tells the database which of them users may start, within which quotas, and what their queues are to be."""
         for each in self.startable:
-            if each.options.quota is not None and each.options.quota not in self.quotas:
+            if each.options.quota and each.options.quota not in self.quotas:
                 raise InvalidInput("quota", f"{each.options.quota!r} of {each.kind} is not set: app.quota(…)")
         if self.queues:
             await self._engine.arun(calls.declare_queues(self.queues))

@@ -51,11 +51,13 @@ class Artifacts:
         owner: str | None = None,
         org: str | None = None,
         job: UUID | None = None,
+        quota: str | None = None,
         **choices: Unpack[PutChoices],
     ) -> Artifact:
         """Stores a file that no running job makes: what a user sent, for example. As `ctx.artifacts.put`, but it is
-        said whose it is, and to which job it belongs; without one, it is in a folder of its own."""
-        return run_now(self._put(self._blocking, True, name, data, owner, org, job, choices))
+        said whose it is, to which job it belongs, without which it is in a folder of its own, and which `quota` of its
+        owner it must fit into: else StorageFull."""
+        return run_now(self._put(self._blocking, True, name, data, owner, org, job, quota, choices))
 
     async def aput(
         self,
@@ -65,9 +67,10 @@ class Artifacts:
         owner: str | None = None,
         org: str | None = None,
         job: UUID | None = None,
+        quota: str | None = None,
         **choices: Unpack[PutChoices],
     ) -> Artifact:
-        return await self._put(self._waiting, False, name, data, owner, org, job, choices)
+        return await self._put(self._waiting, False, name, data, owner, org, job, quota, choices)
 
     async def _put(
         self,
@@ -78,9 +81,10 @@ class Artifacts:
         owner: str | None,
         org: str | None,
         job: UUID | None,
+        quota: str | None,
         choices: PutChoices,
     ) -> Artifact:
-        by = Upload(job or new_job_id(), owner, org)
+        by = Upload(job or new_job_id(), owner, org, quota)
         new = checked(self.storage, by.job, owner, org, name, choices)
         store = self.storage.blocking_store if blocks else self.storage.store
         return await upload(face, store, by, new, chunks_of(data, blocks=blocks))

@@ -30,10 +30,11 @@ class Upload:
     job: UUID
     owner: str | None
     org: str | None
+    quota: str | None = None
     number: int = field(default_factory=_new_number)
 
-    def begin(self, new: NewArtifact) -> Call[tuple[UUID, bool]]:
-        return calls.begin_upload(self.number, self.job, self.owner, self.org, KIND, new)
+    def begin(self, new: NewArtifact) -> Call[calls.Announced]:
+        return calls.begin_upload(self.number, self.job, self.owner, self.org, KIND, new, self.quota)
 
     def may_go_on(self, id: UUID) -> Call[bool]:
         return calls.is_uploading(self.number, id)
@@ -43,6 +44,9 @@ class Upload:
 
     def withdraw(self, id: UUID) -> Call[None]:
         return calls.withdraw_upload(self.number, id)
+
+    def abandon(self, path: str) -> Call[UUID | None]:
+        return calls.abandon_upload(self.number, path)
 
     def disown(self, id: UUID, new: NewArtifact) -> Call[bool]:
         return calls.disown_artifact(id, self.job, KIND, new.name, new.path)
@@ -59,7 +63,7 @@ async def upload(
         return await write(face, store, by, new, data)
     except BaseException:
         with suppress(Exception):  # what cannot be cleaned up either is left to the sweep
-            id = await face.run(calls.abandon_upload(by.number, new.path))
+            id = await face.run(by.abandon(new.path))
             if id is not None:
                 await remove_file(face, store, id)
         raise

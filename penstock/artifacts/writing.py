@@ -9,7 +9,7 @@ from penstock.artifacts.faces import Face
 from penstock.artifacts.sweeping import remove_file
 from penstock.engine import calls
 from penstock.engine.call import Call
-from penstock.errors import ArtifactExists, LeaseLost
+from penstock.errors import ArtifactExists, LeaseLost, StorageFull
 from penstock.job import ClaimedJob, Lease
 from penstock.storage import Store
 
@@ -17,13 +17,15 @@ from penstock.storage import Store
 class Writer(Protocol):
     """Who writes a file, and how the database is told. Another may take its place; then it is refused."""
 
-    def begin(self, new: NewArtifact) -> Call[tuple[UUID, bool]]: ...
+    def begin(self, new: NewArtifact) -> Call[calls.Announced]: ...
 
     def may_go_on(self, id: UUID) -> Call[bool]: ...
 
     def store(self, id: UUID, size: int, digest: str) -> Call[Artifact | None]: ...
 
     def withdraw(self, id: UUID) -> Call[None]: ...
+
+    def abandon(self, path: str) -> Call[UUID | None]: ...
 
     def disown(self, id: UUID, new: NewArtifact) -> Call[bool]: ...
 
@@ -37,7 +39,7 @@ class RunningJob:
         self._job = job
         self._lease = lease
 
-    def begin(self, new: NewArtifact) -> Call[tuple[UUID, bool]]:
+    def begin(self, new: NewArtifact) -> Call[calls.Announced]:
         return calls.begin_artifact(self._lease, self._job.id, self._job.claims, new)
 
     def may_go_on(self, id: UUID) -> Call[bool]:
@@ -49,6 +51,9 @@ class RunningJob:
     def withdraw(self, id: UUID) -> Call[None]:
         return calls.withdraw_artifact(self._lease, self._job.claims, id)
 
+    def abandon(self, path: str) -> Call[UUID | None]:
+        return calls.abandon_artifact(self._lease, self._job.claims, path)
+
     def disown(self, id: UUID, new: NewArtifact) -> Call[bool]:
         return calls.disown_artifact(id, self._job.id, self._job.kind, new.name, new.path)
 
@@ -59,22 +64,28 @@ class RunningJob:
 async def write(
     face: Face, store: Store, writer: Writer, new: NewArtifact, data: bytes | AsyncIterator[bytes]
 ) -> Artifact:
-    """Stores a file. Raises what the writer says (LeaseLost, …) when it is another's to write by now."""
-    id, fresh = await face.run(writer.begin(new))
+    """Stores a file. Raises what the writer says (LeaseLost, …) when it is another's to write by now, and StorageFull
+    when it does not fit into its owner's quota: then nothing of it is left."""
+    announced = await face.run(writer.begin(new))
+    id = announced.id
     try:
         written = await store.put(
             new.path,
-            data if isinstance(data, bytes) else _while_ours(face, writer, id, new, data),
+            _fitting(announced, data) if isinstance(data, bytes) else _while_ours(face, writer, new, announced, data),
             # under a row that was there already the file is ours: an earlier attempt may have left it
-            create=fresh and not new.overwrite,
+            create=announced.fresh and not new.overwrite,
             content_type=new.content_type,
             filename=new.name,
         )
+        # any other failure leaves the announcement: the handler may try again, else a sweep removes what there is
+        stored = await face.run(writer.store(id, written.size, written.digest))
     except ArtifactExists:
         await face.run(writer.withdraw(id))
         raise
-    # any other failure leaves the announcement: the handler may try again, else a sweep removes what there is
-    stored = await face.run(writer.store(id, written.size, written.digest))
+    except StorageFull:
+        if await face.run(writer.abandon(new.path)):
+            await remove_file(face, store, id)
+        raise
     if stored is None:
         if await face.run(writer.disown(id, new)):
             await remove_file(face, store, id)
@@ -82,12 +93,25 @@ async def write(
     return stored
 
 
+def _fitting(announced: calls.Announced, data: bytes, before: int = 0) -> bytes:
+    """The data, if there is room for it after so many bytes."""
+    if announced.room is not None and announced.storage is not None and before + len(data) > announced.room:
+        used = announced.storage - announced.room
+        raise StorageFull(
+            f"storage: {used} of {announced.storage} bytes are used, and this file does not fit; "
+            "delete what you no longer need"
+        )
+    return data
+
+
 async def _while_ours(
-    face: Face, writer: Writer, id: UUID, new: NewArtifact, chunks: AsyncIterator[bytes]
+    face: Face, writer: Writer, new: NewArtifact, announced: calls.Announced, chunks: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
-    """The chunks; but when they have all come, which may have taken long, only if the file is still this writer's: it
-    must not appear in place of what the next one has written meanwhile."""
+    """The chunks, no further than there is room for them; but when they have all come, which may have taken long, only
+    if the file is still this writer's: it must not appear in place of what the next one has written meanwhile."""
+    size = 0
     async for chunk in chunks:
-        yield chunk
-    if not await face.run(writer.may_go_on(id)):
+        yield _fitting(announced, chunk, size)
+        size += len(chunk)
+    if not await face.run(writer.may_go_on(announced.id)):
         raise writer.refused(new.name)

@@ -79,6 +79,9 @@ class StartRequest(Request):
     params: dict[str, Any] = Field(default={}, description="Its arguments.", examples=[{"document_id": "d1"}])
     org: Text | None = Field(default=None, description="Shares the job with an organisation of yours.")
     owner: Text | None = Field(default=None, description="On whose behalf; for the service only.")
+    quota: YesOrNo = Field(
+        default=True, description="False: it does not count against the owner's quota; for the service only."
+    )
 
 
 class BatchItem(Request):
@@ -90,6 +93,9 @@ class BatchRequest(Request):
     jobs: Annotated[list[BatchItem], FailFast()] = Field(min_length=1, max_length=1000)
     org: Text | None = None
     owner: Text | None = Field(default=None, description="On whose behalf; for the service only.")
+    quota: YesOrNo = Field(
+        default=True, description="False: it does not count against the owner's quota; for the service only."
+    )
 
 
 class TickRequest(Request):

@@ -26,33 +26,35 @@ async def start(
     owner: str | None = None,
     org: str | None = None,
     key: str | None = None,
+    counts: bool = True,
 ) -> Enqueued:
     """A job or a flow by its kind; nothing is written when its params do not fit."""
     known = _known(app, kind)
-    _refuse_closed(caller, known, owner)
+    _refuse_closed(caller, known, owner, counts=counts)
     if isinstance(known, FlowMaker):
-        return await _start_flow(
-            app, caller, known, params, owner if caller.is_service else _subject_in(caller, org), org, key
-        )
+        whose = owner if caller.is_service else _subject_in(caller, org)
+        return await _start_flow(app, known, params, whose, org, key, counts=counts)
     with _naming_params():
         if caller.is_service:
             job = await compose_if_large(params, lambda: known.prepare(**params))
         else:
             encoded = await compose_if_large(params, lambda: known.encode(params))
     if caller.is_service:
-        return (await app.engine.aenqueue([replace(job, owner=owner, org=org, idempotency_key=key)]))[0]
+        job = replace(job, owner=owner, org=org, idempotency_key=key)
+        return (await _enqueue(app, [job], owner, counts=counts))[0]
     started = calls.start(kind, encoded, org=org, idempotency_key=key)
     return await app.engine.arun_as(caller.role, caller.claims, started)
 
 
 async def _start_flow(
     app: Penstock,
-    caller: Identity,
     maker: FlowMaker[...],
     params: Mapping[str, Any],
     owner: str | None,
     org: str | None,
     key: str | None,
+    *,
+    counts: bool,
 ) -> Enqueued:
     def make() -> list[NewJob]:
         jobs = [replace(job, owner=owner, org=org) for job in maker.make(params).jobs()]
@@ -60,11 +62,19 @@ async def _start_flow(
         return jobs
 
     with _naming_params():
-        if caller.is_service:
-            jobs = await compose(make)
-        else:
-            call = await compose(lambda: calls.start_for(str(owner), maker.options.quota, make()))
-    return (await app.engine.aenqueue(jobs) if caller.is_service else await app.engine.arun(call))[0]
+        jobs = await compose(make)
+    return (await _enqueue(app, jobs, owner, maker.options.quota or None, counts=counts))[0]
+
+
+async def _enqueue(
+    app: Penstock, jobs: Sequence[NewJob], owner: str | None, quota: str | None = None, *, counts: bool
+) -> Sequence[Enqueued]:
+    """On somebody's behalf it counts against their quota, unless the service says that it does not."""
+    if owner is None:
+        return await app.engine.aenqueue(jobs)
+    if not counts:
+        return await app.engine.aenqueue([replace(job, quota=False) for job in jobs])
+    return await app.engine.arun(await compose(lambda: calls.start_for(owner, quota, jobs)))
 
 
 async def start_each(
@@ -79,7 +89,7 @@ async def start_each(
     """Several jobs of one kind, all or none, in their order: each as `start` would start it, so that one that is under
     way already stands for another like it."""
     handler = app.handler(kind)
-    _refuse_closed(caller, handler, owner)
+    _refuse_closed(caller, handler, owner, counts=True)
     encoded = await compose(lambda: [handler.encode(params) for params in each])
     # in one order whoever asks, since those that are alike wait for each other
     order = sorted(range(len(each)), key=encoded.__getitem__)
@@ -100,17 +110,18 @@ async def start_batch(
     owner: str | None = None,
     org: str | None = None,
     key: str | None = None,
+    counts: bool = True,
 ) -> list[Enqueued]:
     """The batch, then its jobs in their order; of one whose key was used before, those that are still known. It goes on
     when one of them fails."""
-    prepared = await compose(lambda: _prepare(app, caller, items, owner))
+    prepared = await compose(lambda: _prepare(app, caller, items, owner, counts=counts))
     if caller.is_service:
         flow = Flow(policy="continue")
         for job in prepared:
             flow.add(replace(job, unique_key=None))
         jobs = [replace(job, owner=owner, org=org) for job in flow.jobs()]
         jobs[0] = replace(jobs[0], idempotency_key=key)
-        batch, *members = await app.engine.aenqueue(jobs)
+        batch, *members = await _enqueue(app, jobs, owner, counts=counts)
         if not batch.created:
             earlier = await app.engine.arun(calls.list_jobs({"parent": str(batch.id)}, None, len(items)))
             members = [Enqueued(job.id, False) for job in reversed(earlier)]
@@ -120,7 +131,7 @@ async def start_batch(
 
 
 def _prepare(
-    app: Penstock, caller: Identity, items: Sequence[tuple[str, Mapping[str, Any]]], owner: str | None
+    app: Penstock, caller: Identity, items: Sequence[tuple[str, Mapping[str, Any]]], owner: str | None, *, counts: bool
 ) -> list[NewJob]:
     prepared: list[NewJob] = []
     for place, (kind, params) in enumerate(items):
@@ -128,7 +139,7 @@ def _prepare(
             known = _known(app, kind)
             if isinstance(known, FlowMaker):
                 raise InvalidInput("type", f"{kind!r} is a flow, which cannot be part of a batch")
-            _refuse_closed(caller, known, owner)
+            _refuse_closed(caller, known, owner, counts=counts)
             prepared.append(known.prepare(**params))
     return prepared
 
@@ -140,13 +151,17 @@ def _known(app: Penstock, kind: str) -> Handler[..., Any] | FlowMaker[...]:
         raise InvalidInput("type", str(error)) from None
 
 
-def _refuse_closed(caller: Identity, known: Handler[..., Any] | FlowMaker[...], owner: str | None) -> None:
+def _refuse_closed(
+    caller: Identity, known: Handler[..., Any] | FlowMaker[...], owner: str | None, *, counts: bool
+) -> None:
     if caller.is_service:
         return
     if not known.options.users:
         raise NotAllowed(f"type: {known.kind} is not open to users")
     if owner is not None and owner != caller.subject:
         raise NotAllowed("owner: only the service starts jobs for others")
+    if not counts:
+        raise NotAllowed("quota: only the service starts jobs that do not count")
 
 
 def _subject_in(caller: Identity, org: str | None) -> str:

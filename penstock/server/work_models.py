@@ -161,6 +161,7 @@ class FurtherJob(Request):
     phase: Text | None = None
     rollup: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
+    quota: Text | Literal[False] | None = Field(default=None, description="False: it counts against no quota.")
 
 
 class CompleteBatch(Batch):

@@ -14,8 +14,8 @@ CREATE TYPE penstock.job_state AS ENUM (
     'cancelled'
 );
 
--- Name: abandon_upload(bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) RETURNS uuid
+-- Name: abandon_artifact(bigint, integer, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_path text) RETURNS uuid
     LANGUAGE sql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -49,8 +49,8 @@ CREATE FUNCTION penstock.adopt_orphan(p_path text) RETURNS uuid
 CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
     LANGUAGE plpgsql;
 
--- Name: announce_artifact(bigint, uuid, integer, text, text, text, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean)
+-- Name: announce_artifact(bigint, uuid, integer, text, text, text, uuid, text, text, text, text, double precision, jsonb, interval, boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text DEFAULT NULL::text) RETURNS TABLE(id uuid, fresh boolean, room bigint, storage bigint)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -83,6 +83,7 @@ CREATE TABLE penstock.artifacts (
     content_type text NOT NULL,
     digest text,
     metadata jsonb,
+    quota text,
     CONSTRAINT a_stored_one_has_a_size CHECK (((state <> 'stored'::text) OR ((size IS NOT NULL) AND (digest IS NOT NULL)))),
     CONSTRAINT state_is_known CHECK ((state = ANY (ARRAY['writing'::text, 'stored'::text, 'removing'::text])))
 );
@@ -131,10 +132,17 @@ CREATE FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) RETURNS jsonb
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: begin_artifact(bigint, uuid, integer, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean)
+CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean, room bigint, storage bigint)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: best_of(uuid[], integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
 
 -- Name: bubble(uuid, text, numeric, text, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text, p_speaker uuid DEFAULT NULL::uuid) RETURNS void
@@ -176,7 +184,8 @@ CREATE TABLE penstock.jobs (
     errors jsonb,
     options jsonb,
     parked_since timestamp with time zone,
-    parked_reason text
+    parked_reason text,
+    quota text
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
 
@@ -197,6 +206,9 @@ COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: on
 
 -- Name: COLUMN jobs.parked_since; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
+
+-- Name: COLUMN jobs.quota; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.quota IS 'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
 
 -- Name: bubble_ended(penstock.jobs, jsonb, jsonb, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) RETURNS void
@@ -482,7 +494,8 @@ CREATE TABLE penstock.history (
     rollup jsonb,
     errors jsonb,
     options jsonb,
-    output jsonb
+    output jsonb,
+    quota text
 )
 PARTITION BY RANGE (id);
 
@@ -768,6 +781,10 @@ CREATE FUNCTION penstock.lock_flows(p_ids uuid[]) RETURNS void
 CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
     LANGUAGE plpgsql;
 
+-- Name: lock_quotas(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lock_quotas() RETURNS void
+    LANGUAGE plpgsql;
+
 -- Name: lose_sight(bigint, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) RETURNS integer
     LANGUAGE plpgsql
@@ -825,8 +842,8 @@ CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: pick_limited(penstock.queues, integer, text[], text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) RETURNS uuid[]
+-- Name: pick_limited(penstock.queues, integer, text[], text, timestamp with time zone, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) RETURNS uuid[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -839,6 +856,16 @@ CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities 
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan';
+
+-- Name: pick_within_quotas(text, integer, text[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET plan_cache_mode TO 'force_generic_plan';
 
 -- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
@@ -869,6 +896,13 @@ CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, 
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: quota_allowance(text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.quota_allowance(p_quota text, p_owner text) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off';
+
 -- Name: recall_steps(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output jsonb)
     LANGUAGE sql STABLE
@@ -898,6 +932,10 @@ CREATE FUNCTION penstock.recount_edges(p_id uuid) RETURNS void
 CREATE FUNCTION penstock.refuse_blobs(p_args jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: refuse_storage(bigint, bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.refuse_storage(p_used bigint, p_storage bigint) RETURNS void
+    LANGUAGE plpgsql;
 
 -- Name: release(bigint, uuid[], integer[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[] DEFAULT NULL::integer[]) RETURNS SETOF uuid
@@ -1215,7 +1253,8 @@ CREATE TABLE penstock.history_strays (
     rollup jsonb,
     errors jsonb,
     options jsonb,
-    output jsonb
+    output jsonb,
+    quota text
 );
 
 -- Name: idempotency_keys; Type: TABLE; Schema: penstock; Owner: -
@@ -1567,13 +1606,22 @@ CREATE INDEX jobs_parent ON penstock.jobs USING btree (parent) WHERE (parent IS 
 CREATE INDEX jobs_parked ON penstock.jobs USING btree (kind, queue) WHERE (parked_since IS NOT NULL);
 
 -- Name: jobs_ready; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, priority, turn, id) WHERE (state = 'ready'::penstock.job_state);
+CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NULL));
 
 -- Name: jobs_ready_by_key; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready_by_key ON penstock.jobs USING btree (queue, limit_key, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (limit_key IS NOT NULL));
+CREATE INDEX jobs_ready_by_key ON penstock.jobs USING btree (queue, limit_key, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NULL) AND (limit_key IS NOT NULL));
+
+-- Name: jobs_ready_by_owner; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_ready_by_owner ON penstock.jobs USING btree (queue, quota, owner, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NOT NULL));
+
+-- Name: jobs_ready_quota; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_ready_quota ON penstock.jobs USING btree (queue, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NOT NULL));
 
 -- Name: jobs_running; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_running ON penstock.jobs USING btree (lease) WHERE (state = 'running'::penstock.job_state);
+
+-- Name: jobs_running_quota; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_running_quota ON penstock.jobs USING btree (quota, owner) WHERE ((state = 'running'::penstock.job_state) AND (quota IS NOT NULL));
 
 -- Name: jobs_scheduled; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state = 'scheduled'::penstock.job_state);
@@ -1762,9 +1810,9 @@ ALTER TABLE penstock.waiting ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA penstock TO service_role;
 GRANT USAGE ON SCHEMA penstock TO authenticated;
 
--- Name: FUNCTION abandon_upload(p_upload bigint, p_path text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.abandon_upload(p_upload bigint, p_path text) TO service_role;
+-- Name: FUNCTION abandon_artifact(p_lease bigint, p_claims integer, p_path text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_path text) TO service_role;
 
 -- Name: FUNCTION add_edges(p_job uuid, p_after jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) FROM PUBLIC;
@@ -1790,9 +1838,9 @@ GRANT ALL ON FUNCTION penstock.adopt_orphan(p_path text) TO service_role;
 REVOKE ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) TO service_role;
 
--- Name: FUNCTION announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) TO service_role;
+-- Name: FUNCTION announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text) TO service_role;
 
 -- Name: FUNCTION artifacts_due(p_grace interval); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.artifacts_due(p_grace interval) FROM PUBLIC;
@@ -1832,6 +1880,10 @@ GRANT ALL ON FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) TO service_role
 -- Name: FUNCTION begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) TO service_role;
+
+-- Name: FUNCTION best_of(p_ids uuid[], p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) TO service_role;
 
 -- Name: FUNCTION bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) FROM PUBLIC;
@@ -2227,6 +2279,10 @@ GRANT ALL ON FUNCTION penstock.lock_flows(p_ids uuid[]) TO service_role;
 REVOKE ALL ON FUNCTION penstock.lock_limits(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lock_limits(p_queue text) TO service_role;
 
+-- Name: FUNCTION lock_quotas(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lock_quotas() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lock_quotas() TO service_role;
+
 -- Name: FUNCTION lose_sight(p_lease bigint, p_backend integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) TO service_role;
@@ -2267,13 +2323,17 @@ GRANT ALL ON FUNCTION penstock.pause_schedule(p_name text) TO service_role;
 REVOKE ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) TO service_role;
 
--- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone) TO service_role;
+-- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) TO service_role;
 
 -- Name: FUNCTION pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) TO service_role;
+
+-- Name: FUNCTION pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text) TO service_role;
 
 -- Name: FUNCTION plan_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
@@ -2295,6 +2355,10 @@ GRANT ALL ON FUNCTION penstock.purge_where(p_filter jsonb) TO service_role;
 REVOKE ALL ON FUNCTION penstock.queue_stats() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.queue_stats() TO service_role;
 
+-- Name: FUNCTION quota_allowance(p_quota text, p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text) TO service_role;
+
 -- Name: FUNCTION recall_steps(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.recall_steps(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.recall_steps(p_id uuid) TO service_role;
@@ -2314,6 +2378,10 @@ GRANT ALL ON FUNCTION penstock.recount_edges(p_id uuid) TO service_role;
 -- Name: FUNCTION refuse_blobs(p_args jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.refuse_blobs(p_args jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.refuse_blobs(p_args jsonb) TO service_role;
+
+-- Name: FUNCTION refuse_storage(p_used bigint, p_storage bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.refuse_storage(p_used bigint, p_storage bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.refuse_storage(p_used bigint, p_storage bigint) TO service_role;
 
 -- Name: FUNCTION release(p_lease bigint, p_ids uuid[], p_claims integer[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[]) FROM PUBLIC;

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.errors import InvalidInput, StaleArguments
+from penstock.errors import InvalidInput, StaleArguments, StorageFull
 from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome, Snooze
 from penstock.payload import clean, encode_output
 from penstock.retry_rule import RetryRule
@@ -72,6 +72,9 @@ def ending_of(result: object) -> Ending:
 
 def ending_of_raised(error: BaseException, retry: RetryRule | None = None) -> Ending:
     """What it means that a handler raised this: an outcome or a failure."""
+    if isinstance(error, StorageFull):
+        # another attempt would not fit either, and its owner can do something about it: they may read why
+        return Failed({"error": clean(str(error)), "type": type(error).__name__, "final": True}, error)
     outcome = outcome_raised(error)
     if outcome is None:
         return failure(error, final=retry is not None and retry.is_final(error))

@@ -52,6 +52,7 @@ FIELDS: dict[str, object] = {
     "phase": "drawing",
     "rollup": FLOW,
     "options": {"timeout": 9},
+    "quota": "drawings",
 }
 """A value of each that is not its default; None where it is made for each job."""
 
@@ -86,6 +87,8 @@ def _with(name: str, number: int = 0) -> NewJob:
     given: Row = {"kind": "work", name: value}
     if name in ("unique_key", "idempotency_key"):
         given[name] = f"{value} {number}"
+    if name == "quota":
+        given["owner"] = "ada"
     if name == "idempotency_ttl":
         given["idempotency_key"] = f"for a while {number}"
     return NewJob(**given)

@@ -124,15 +124,44 @@ async def test_storage_is_limited_until_something_is_deleted(
             await ctx.artifacts.put("file.txt", b"x" * size)
 
         alice = api.user("alice")
-        for size in (10, 25):
+        for size in (10, 20):
             await alice.start("keep", size=size)
             await adrain(app)
         refused = await alice.post("/api/jobs/start", {"type": "keep", "params": {"size": 1}})
         assert refused.status_code == 507
-        assert "35 of 30 bytes" in refused.json()["detail"]
+        assert "30 of 30 bytes" in refused.json()["detail"]
         assert len((await app.jobs.alist(owner="alice")).jobs) == 2
         await api.user("bob").start("keep", size=1)
         newest = (await alice.get("/api/jobs")).json()["jobs"][0]["id"]
         [artifact] = (await alice.get(f"/api/jobs/{newest}")).json()["artifacts"]
         assert (await alice.delete(f"/api/artifacts/{artifact['id']}")).status_code == 204
         await alice.start("keep", size=1)
+
+
+async def test_what_the_service_starts_for_a_user_counts_unless_it_says_otherwise(api: Api, app: Penstock) -> None:
+    app.quota("exports", per_day=2, running=1)
+
+    async def start(path: str = "start", **about: object) -> int:
+        body = {"jobs": [{"type": "export", "params": {"n": n}} for n in range(2)]} if path == "batch" else {
+            "type": "export", "params": {"n": 1}
+        }  # fmt: skip
+        return (await api.service.post(f"/api/jobs/{path}", {**body, **about})).status_code
+
+    assert await start("batch", owner="alice") == 202
+    assert await start(owner="alice") == 429
+    assert await ask(api.user("alice")) == 429
+    lease = await app.engine.open_lease("test")
+    assert len(await app.engine.claim(lease, "default", 9)) == 1
+    assert [await start(owner="alice", quota=False), await start("batch", owner="alice", quota=False)] == [202, 202]
+    assert await start() == 202
+    assert len(await app.engine.claim(lease, "default", 9)) == 4
+    refused = await api.user("bob").post(
+        "/api/jobs/start", {"type": "export", "params": {"n": 1}, "quota": False}
+    )  # fmt: skip
+    assert refused.status_code == 403
+    export = app.handler("export")
+    await export.using(owner="carol").aenqueue(n=1)
+    await export.using(owner="carol").aenqueue_many([{"n": n} for n in range(30)])
+    assert len(await app.engine.claim(lease, "default", 9)) == 1
+    await export.using(owner="carol", quota=False).aenqueue_many([{"n": n} for n in range(3)])
+    assert len(await app.engine.claim(lease, "default", 9)) == 3

@@ -71,4 +71,8 @@ def test_a_start_counts_what_is_unfinished_by_its_owner(explained: Explained) ->
     with explained.recording() as plans:
         for number in range(TIMES):
             explained.run(calls.start("export", json.dumps({"n": number}).encode()))
-    check(plans, {"filter (where j.state = 'running')": {"jobs_owner"}}, most_blocks=2_000)
+    expected = {
+        "where j.owner = p_owner and (j.options": {"jobs_owner"},
+        "where state = 'running' and quota = p_quota": {"jobs_running_quota"},
+    }
+    check(plans, expected, most_blocks=2_000)

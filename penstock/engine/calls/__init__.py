@@ -1,6 +1,8 @@
 """Every call of the engine, defined once. Each returns a value that a sync or an async connection can run."""
 
 from penstock.engine.calls.artifacts import (
+    Announced,
+    abandon_artifact,
     abandon_upload,
     adopt_orphan,
     artifacts_by_id,
@@ -96,12 +98,14 @@ from penstock.engine.calls.working import (
 )
 
 __all__ = [
+    "Announced",
     "Backlog",
     "Channels",
     "Extended",
     "Parked",
     "QueueScale",
     "SeenJob",
+    "abandon_artifact",
     "abandon_upload",
     "adopt_orphan",
     "artifacts_by_id",

@@ -1,6 +1,7 @@
 """Files that jobs produced: announced, confirmed, looked up, removed."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from penstock.artifact import Artifact, ArtifactState, NewArtifact
@@ -23,24 +24,33 @@ def _read(rows: Sequence[Row]) -> list[Artifact]:
     return artifacts
 
 
-def begin_artifact(lease: Lease, job: UUID, claims: int, new: NewArtifact) -> Call[tuple[UUID, bool]]:
-    """The artifact's id, and whether there was none under its path."""
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """The artifact's id, and whether there was none under its path; under a quota, how many bytes of it are left."""
+
+    id: UUID
+    fresh: bool
+    room: int | None = None
+    storage: int | None = None
+
+
+def begin_artifact(lease: Lease, job: UUID, claims: int, new: NewArtifact) -> Call[Announced]:
     return Call(
-        f"select id, fresh from penstock.begin_artifact(%s, %s, %s, {_NEW})",
+        f"select id, fresh, room, storage from penstock.begin_artifact(%s, %s, %s, {_NEW})",
         [lease, job, claims, *_of_new(new)],
-        lambda rows: (rows[0][0], rows[0][1]),
+        lambda rows: Announced(*rows[0]),
         repeatable=True,
     )
 
 
 def begin_upload(
-    upload: int, job: UUID, owner: str | None, org: str | None, kind: str, new: NewArtifact
-) -> Call[tuple[UUID, bool]]:
+    upload: int, job: UUID, owner: str | None, org: str | None, kind: str, new: NewArtifact, quota: str | None = None
+) -> Call[Announced]:
     """The same for a file that no running job writes."""
     return Call(
-        f"select id, fresh from penstock.announce_artifact(%s, %s, {_UPLOAD}, %s, %s, %s, {_NEW})",
-        [upload, job, owner, org, kind, *_of_new(new)],
-        lambda rows: (rows[0][0], rows[0][1]),
+        f"select id, fresh, room, storage from penstock.announce_artifact(%s, %s, {_UPLOAD}, %s, %s, %s, {_NEW}, %s)",
+        [upload, job, owner, org, kind, *_of_new(new), quota],
+        lambda rows: Announced(*rows[0]),
         repeatable=True,
     )
 
@@ -90,7 +100,11 @@ def withdraw_upload(upload: int, id: UUID) -> Call[None]:
 
 def abandon_upload(upload: int, path: str) -> Call[UUID | None]:
     """The artifact to remove, if it was still the caller's."""
-    return Call("select penstock.abandon_upload(%s, %s)", [upload, path], first, repeatable=True)
+    return Call(f"select penstock.abandon_artifact(%s, {_UPLOAD}, %s)", [upload, path], first, repeatable=True)
+
+
+def abandon_artifact(lease: Lease, claims: int, path: str) -> Call[UUID | None]:
+    return Call("select penstock.abandon_artifact(%s, %s, %s)", [lease, claims, path], first, repeatable=True)
 
 
 def disown_artifact(id: UUID, job: UUID, kind: str, name: str, path: str) -> Call[bool]:

@@ -51,7 +51,9 @@ _STATES: dict[str, list[JobState]] = {
     responses=problems(403, 429, 507),
 )
 async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
-    enqueued = await starting.start(shared.app, caller, body.type, body.params, owner=body.owner, org=body.org, key=key)
+    enqueued = await starting.start(
+        shared.app, caller, body.type, body.params, owner=body.owner, org=body.org, key=key, counts=body.quota
+    )
     answer = {"id": enqueued.id, "jobId": enqueued.id, "status": "queued", "created": enqueued.created}
     return Response(encode(answer), 202, {"Location": f"/api/jobs/{enqueued.id}"}, _JSON)
 
@@ -67,7 +69,9 @@ async def start_batch(
     body: models.BatchRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None
 ) -> Response:
     items = [(item.type, item.params) for item in body.jobs]
-    batch, *jobs = await starting.start_batch(shared.app, caller, items, owner=body.owner, org=body.org, key=key)
+    batch, *jobs = await starting.start_batch(
+        shared.app, caller, items, owner=body.owner, org=body.org, key=key, counts=body.quota
+    )
     answer = {
         "id": batch.id,
         "batchId": batch.id,

@@ -22,9 +22,18 @@ declare
   v_now timestamptz := penstock.clock();
   v_queue penstock.queues;
   v_picked uuid[];
+  v_alive boolean;
+  v_under_quota boolean;
 begin
-  if not exists (select from penstock.leases where id = p_lease) then
+  -- must use jobs_ready_quota, which has nothing of queues without quotas
+  select exists (select from penstock.leases where id = p_lease),
+         exists (select from penstock.jobs where state = 'ready' and quota is not null and queue = p_queue)
+    into v_alive, v_under_quota;
+  if not v_alive then
     raise exception 'lease % is gone: open a new one', p_lease using errcode = 'PS004';
+  end if;
+  if v_under_quota then
+    perform penstock.lock_quotas();
   end if;
   select * into v_queue from penstock.queues where name = p_queue;
   if v_queue.limited then
@@ -37,9 +46,13 @@ begin
     return;
   end if;
   if v_queue.limited then
-    v_picked := penstock.pick_limited(v_queue, p_limit, p_kinds, p_owner, v_now);
+    v_picked := penstock.pick_limited(v_queue, p_limit, p_kinds, p_owner, v_now, v_under_quota);
   else
     v_picked := penstock.pick_ready(p_queue, p_limit, p_priorities, p_turns, p_ids, p_kinds, p_owner);
+    if v_under_quota then
+      v_picked := penstock.best_of(
+        v_picked || penstock.pick_within_quotas(p_queue, p_limit, p_kinds, p_owner), p_limit);
+    end if;
   end if;
   if cardinality(v_picked) = 0 then
     return;
@@ -52,7 +65,7 @@ begin
        set state = 'running', lease = p_lease, attempt = j.attempt + 1,
            -- looking for watched jobs in a statement of its own cost every claim 3 %, this nothing
            claims = j.claims + 1 + case when j.watched then penstock.tell_it_runs(j.id) else 0 end,
-           started_at = v_now, counted = coalesce(v_queue.limited, false)
+           started_at = v_now, counted = coalesce(v_queue.limited, false) or j.quota is not null
      where j.id = any(v_picked)
     returning j.id, j.kind, j.priority, j.turn, j.attempt, j.max_attempts, j.claims, j.snoozes,
               j.owner, j.org, j.parent, j.created_at, j.args::text, j.options::text;

@@ -34,16 +34,16 @@ begin
         -- what the later parts read comes first: each reads a row only as far as it must
         returning id, started_at, awaited, watched, counted, kind, org, parent, queue, rollup,
                   created_at, run_at, turn, lease, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
-                  owner, unique_key, limit_key, phase, args, progress, errors, options
+                  owner, unique_key, limit_key, phase, args, progress, errors, options, quota
       ), filed as (
         insert into penstock.history (
           id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
           snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-          progress, rollup, errors, options, output)
+          progress, rollup, errors, options, quota, output)
         select done.id, created_at, run_at, started_at, v_now, turn, lease, 'succeeded', priority, attempt, max_attempts,
                claims, snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key,
                phase, args, case when progress ? 'reason' then penstock.last_progress(progress) else progress end, rollup,
-               errors, options, nullif(o.output, 'null')
+               errors, options, quota, nullif(o.output, 'null')
           from done
           left join rows from (unnest(case when p_outputs is not null then p_ids end), jsonb_array_elements(p_outputs))
                as o (id, output) on o.id = done.id

@@ -27,11 +27,11 @@ begin
     insert into penstock.history (
       id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
       snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-      progress, rollup, errors, options, output)
+      progress, rollup, errors, options, quota, output)
     select id, created_at, run_at, started_at, v_now, turn, lease, p_state, priority, attempt, max_attempts, claims,
            snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
            case when progress ? 'reason' then penstock.last_progress(progress) else progress end, rollup,
-           penstock.add_error(errors, p_errors->(id::text)), options, p_output
+           penstock.add_error(errors, p_errors->(id::text)), options, quota, p_output
       from done
   )
   select array_agg(id) filter (where watched),

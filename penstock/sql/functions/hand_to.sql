@@ -8,7 +8,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   if exists (select from penstock.queues where name = p_queue and (paused or limited or fair_by is not null))
-     or exists (select from penstock.jobs where state = 'ready' and queue = p_queue) then
+     or exists (select from penstock.jobs where state = 'ready' and quota is null and queue = p_queue) then
     return null;
   end if;
   return (

@@ -13,7 +13,7 @@ begin
   end if;
   return (v_kind.template - 'limit_key') || jsonb_strip_nulls(jsonb_build_object(
     'limit_key', penstock.fill_key(v_kind.template->>'limit_key', p_args),
-    'kind', p_kind, 'owner', p_owner, 'org', p_org,
+    'kind', p_kind, 'owner', p_owner, 'org', p_org, 'quota', v_kind.quota,
     'unique_key', case when v_kind.is_unique then jsonb_build_array(p_owner, p_org, coalesce(p_args, '{}'))::text end))
     || jsonb_build_object('args', coalesce(p_args, '{}'));
 end

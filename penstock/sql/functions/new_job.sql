@@ -14,7 +14,7 @@ begin
   select key into v_unknown
     from jsonb_object_keys(p_job) as key
    where key <> all('{id,kind,queue,args,priority,run_at,delay,max_attempts,max_snoozes,owner,org,unique_key,limit_key,
-                      idempotency_key,idempotency_ttl,parent,after,weight,phase,watched,options,rollup}'::text[])
+                      idempotency_key,idempotency_ttl,parent,after,weight,phase,watched,options,rollup,quota}'::text[])
    limit 1;
   if found then
     raise exception '%: no such field of a job', v_unknown using errcode = 'PS001';
@@ -35,6 +35,10 @@ begin
   v_row.turn := 0;
   v_row.counted := false;
   v_row.cancel_requested := false;
+  v_row.quota := case
+    when v_row.owner is null or p_job->'quota' = 'false' then null
+    when p_job->'quota' is not null then p_job->>'quota'
+    else (select k.quota from penstock.kinds as k where k.kind = v_row.kind) end;
   if octet_length(v_row.unique_key) > 255 then
     v_row.unique_key := 'sha256:' || encode(sha256(convert_to(v_row.unique_key, 'utf8')), 'hex');
   end if;
@@ -71,6 +75,9 @@ begin
     raise exception 'weight: must be positive' using errcode = 'PS001';
   elsif v_row.unique_key is not null and v_row.parent is not null then
     raise exception 'unique_key: belongs to the flow, not to a job inside it' using errcode = 'PS001';
+  elsif p_job ? 'quota' and (jsonb_typeof(p_job->'quota') not in ('string', 'null') and p_job->'quota' <> 'false'
+                             or p_job->>'quota' = '') then
+    raise exception 'quota: must be the name of a quota, or false for a job that does not count' using errcode = 'PS001';
   elsif jsonb_typeof(v_row.args) <> 'object' then
     raise exception 'args: must be a JSON object' using errcode = 'PS001';
   -- numeric and jsonb hold what no JSON reader of a worker does; 2 µs for small arguments

@@ -13,7 +13,7 @@ begin
   with head as materialized (
     select id, limit_key, priority, turn
       from penstock.jobs
-     where state = 'ready' and queue = p_queue.name
+     where state = 'ready' and quota is null and queue = p_queue.name
      order by priority, turn, id
      limit v_window
   ), allowance as materialized (
@@ -39,13 +39,13 @@ begin
     with recursive keys as (
       (select limit_key
          from penstock.jobs
-        where state = 'ready' and queue = p_queue.name and limit_key is not null
+        where state = 'ready' and quota is null and queue = p_queue.name and limit_key is not null
         order by limit_key
         limit 1)
       union all
       select (select j.limit_key
                 from penstock.jobs as j
-               where j.state = 'ready' and j.queue = p_queue.name and j.limit_key > keys.limit_key
+               where j.state = 'ready' and j.quota is null and j.queue = p_queue.name and j.limit_key > keys.limit_key
                order by j.limit_key
                limit 1)
         from keys
@@ -56,7 +56,7 @@ begin
        cross join lateral (
          select j.id, j.priority, j.turn
            from penstock.jobs as j
-          where j.state = 'ready' and j.queue = p_queue.name and j.limit_key = keys.limit_key
+          where j.state = 'ready' and j.quota is null and j.queue = p_queue.name and j.limit_key = keys.limit_key
           order by j.priority, j.turn, j.id
           limit least(p_limit, penstock.key_allowance(p_queue, keys.limit_key, p_now))) as best
        where keys.limit_key is not null
@@ -67,7 +67,7 @@ begin
                union all
               (select id, priority, turn
                  from penstock.jobs
-                where state = 'ready' and queue = p_queue.name and limit_key is null
+                where state = 'ready' and quota is null and queue = p_queue.name and limit_key is null
                 order by priority, turn, id
                 limit p_limit)) as candidates
        order by priority, turn, id

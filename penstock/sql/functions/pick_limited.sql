@@ -1,6 +1,6 @@
 -- Picks jobs of a queue that has limits, for a claimer that has locked them (lock_limits).
 create or replace function penstock.pick_limited(
-  p_queue penstock.queues, p_limit int, p_kinds text[], p_owner text, p_now timestamptz
+  p_queue penstock.queues, p_limit int, p_kinds text[], p_owner text, p_now timestamptz, p_under_quota boolean
 )
 returns uuid[]
 language plpgsql
@@ -33,6 +33,17 @@ begin
   else
     raise exception 'queue % has limits per key: claim from it without naming kinds or an owner', p_queue.name
       using errcode = 'PS001';
+  end if;
+  if p_under_quota then
+    v_picked := penstock.best_of(
+      v_picked || penstock.pick_within_quotas(p_queue.name, v_free, p_kinds, p_owner), v_free);
+    -- both halves together keep to the limits of their keys
+    v_picked := array(
+      select ranked.id
+        from (select j.id, j.limit_key, row_number() over (partition by j.limit_key order by j.priority, j.turn, j.id) as place
+                from penstock.jobs as j
+               where j.id = any(v_picked)) as ranked
+       where ranked.limit_key is null or ranked.place <= penstock.key_allowance(p_queue, ranked.limit_key, p_now));
   end if;
 
   if p_queue.rate is not null or p_queue.rate_per_key is not null then

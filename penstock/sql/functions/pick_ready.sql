@@ -26,7 +26,7 @@ begin
     if p_priorities[i] > v_above + 1 then
       v_picked := v_picked || array(
         select id from penstock.jobs
-         where state = 'ready' and queue = p_queue
+         where state = 'ready' and quota is null and queue = p_queue
            and priority > v_above and priority < p_priorities[i]
            and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
          order by priority, turn, id
@@ -35,7 +35,7 @@ begin
     end if;
     v_picked := v_picked || array(
       select id from penstock.jobs
-       where state = 'ready' and queue = p_queue
+       where state = 'ready' and quota is null and queue = p_queue
          and priority = p_priorities[i] and (turn, id) > (p_turns[i], p_ids[i])
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
        order by priority, turn, id
@@ -48,7 +48,7 @@ begin
   end loop;
   return v_picked || array(
     select id from penstock.jobs
-     where state = 'ready' and queue = p_queue
+     where state = 'ready' and quota is null and queue = p_queue
        and priority > v_above
        and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
      order by priority, turn, id

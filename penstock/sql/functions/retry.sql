@@ -68,10 +68,10 @@ begin
       insert into penstock.jobs (
         id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
         awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options,
-        waiting_on)
+        quota, waiting_on)
       select id, created_at, v_now, 0, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
              awaited, coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
-             case when rollup is null then null else progress end, rollup, errors, options, 0
+             case when rollup is null then null else progress end, rollup, errors, options, quota, 0
         from taken
       returning id
     )

@@ -24,17 +24,17 @@ begin
   if v_quota.storage is not null then
     v_count := penstock.stored_bytes(p_owner);
     if v_count >= v_quota.storage then
-      raise exception 'storage: % of % bytes are used; delete what you no longer need', v_count, v_quota.storage
-        using errcode = 'PS013';
+      perform penstock.refuse_storage(v_count, v_quota.storage);
     end if;
   end if;
   if v_quota.running is not null or v_quota.unfinished is not null then
-    select count(*) filter (where j.state = 'running'), count(*)
-      into v_count, v_unfinished
+    select count(*)
+      into v_unfinished
       from penstock.jobs as j
      where j.owner = p_owner
        and (j.options->>'quota' = p_quota
             or exists (select from penstock.kinds as k where k.kind = j.kind and k.quota = p_quota));
+    v_count := v_quota.running - penstock.quota_allowance(p_quota, p_owner);
     if v_count >= v_quota.running then
       raise exception 'running: % of your jobs are running, of % at most; try again when one has finished',
         v_count, v_quota.running using errcode = 'PS012', detail = '5';

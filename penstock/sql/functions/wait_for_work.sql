@@ -2,7 +2,8 @@
 -- once more, then sleeps. A row promises "I have a free slot and will claim when told"; with p_direct also "I run what I
 -- am handed on `hand`".
 -- Returns in how many seconds to look again all the same: a queue with a rate has jobs that only time lets start.
--- Infinity: there is a rate, and no job yet that waits for it. Null: no rate.
+-- Infinity: there is a rate, and no job yet that waits for it. Null: no rate. So has a queue whose jobs wait for others of
+-- their owners to end, which may run in queues that nobody here is told of.
 create or replace function penstock.wait_for_work(
   p_lease bigint, p_queues text[], p_backend int default pg_backend_pid(), p_direct boolean default false
 )
@@ -15,12 +16,17 @@ begin
   select name, p_lease, p_backend, p_direct
     from unnest(p_queues) as name
       on conflict (queue, lease) do update set backend = excluded.backend, direct = excluded.direct;
-  return (
+  return least((
+    select min(1.0)
+      from unnest(p_queues) as waited (name)
+     where exists (select from penstock.jobs as j where j.state = 'ready' and j.quota is not null and j.queue = waited.name)
+  ), (
     select min(case when not q.paused
-                         and exists (select from penstock.jobs as j where j.state = 'ready' and j.queue = q.name)
+                         and exists (select from penstock.jobs as j
+                                      where j.state = 'ready' and j.quota is null and j.queue = q.name)
                     then greatest(extract(epoch from q.rate_period) / 20, 0.02)
                     else 'infinity' end)
       from penstock.queues as q
-     where q.name = any(p_queues) and (q.rate is not null or q.rate_per_key is not null));
+     where q.name = any(p_queues) and (q.rate is not null or q.rate_per_key is not null)));
 end
 $$;

@@ -28,8 +28,12 @@ class Row:
     parked: bool = False
     started_at: datetime | None = None
     percent: float = 0.0
+    rolled_up: float = 0.0
+    """For a flow at its last step: how far its children were."""
     booked: bool = False
     """Its flow has taken note of its end."""
+    counts: bool = False
+    """Its end takes its flow further: it succeeded, or the flow goes on without it."""
     ended: Counter[JobState] = field(default_factory=Counter)
     """For a flow: how its booked children ended."""
 
@@ -96,7 +100,8 @@ class Model:
         if not row.is_flow or row.state is not BLOCKED:
             return row.percent
         done = [
-            (child.job.weight or 1) * (100 if not child.live else self.percent(child)) for child in self.children(row)
+            (child.job.weight or 1) * (self.percent(child) if child.live else 100 * child.counts)
+            for child in self.children(row)
         ]
         return sum(done) / float(sum(phase["weight"] for phase in (row.job.rollup or {})["phases"]))
 
@@ -149,6 +154,7 @@ class Model:
                 flow.ended = Counter(child.state for child in self.children(flow) if not child.live)
                 for child in self.children(flow):
                     child.booked = not child.live
+                    child.counts = self._takes_further(child, flow)
         ended = [self._unblock(row) for row in revived if self.has_nothing_to_wait_for(row)]
         self._settle([row for rows in ended for row in rows])
 
@@ -186,6 +192,7 @@ class Model:
             self._settle(self._end([row], FAILED))
         else:
             self._put_back(row, run_at or self.now)
+            self._start_again(row)
             row.parked = False
         return row.state
 
@@ -229,6 +236,7 @@ class Model:
                 row.attempt -= not costs_attempt
                 row.parked &= not costs_attempt
                 self._put_back(row, row.run_at)
+                self._start_again(row)
         self._settle(self._end(cancelled, CANCELLED) + self._end(spent, FAILED))
 
     # What happens by itself.
@@ -256,6 +264,13 @@ class Model:
         row.lease, row.run_at = None, run_at
         row.state = self._free_state(row)
 
+    def _start_again(self, row: Row) -> None:
+        row.percent = row.rolled_up if row.is_flow else 0.0
+
+    def _takes_further(self, child: Row, flow: Row) -> bool:
+        goes_on = flow.setting("policy") == "continue" and not flow.cancel_requested
+        return child.state is SUCCEEDED or (goes_on and not child.live)
+
     def _end(self, rows: Iterable[Row], state: JobState) -> list[Row]:
         ended = list(rows)
         for row in ended:
@@ -279,6 +294,7 @@ class Model:
         then: list[Row] = []
         for child in ended:
             child.booked = True
+            child.counts = self._takes_further(child, flow)
             flow.ended[child.state] += 1
         failing = flow.ended[FAILED] + flow.ended[CANCELLED] > 0
         if flow.setting("policy") == "cancel" and failing and not flow.cancel_requested:
@@ -292,7 +308,7 @@ class Model:
         return any(child.live or not child.booked for child in self.children(flow))
 
     def _unblock(self, row: Row) -> list[Row]:
-        row.percent = self.percent(row)
+        row.percent = row.rolled_up = self.percent(row)
         if row.is_flow and row.cancel_requested:
             failed = row.setting("policy") == "cancel" and row.ended[FAILED] > 0
             return self._end([row], FAILED if failed else CANCELLED)
