@@ -142,7 +142,8 @@ CREATE FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) RETURNS uuid[]
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: bubble(uuid, text, numeric, text, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text, p_speaker uuid DEFAULT NULL::uuid) RETURNS void
@@ -783,7 +784,8 @@ CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
 
 -- Name: lock_quotas(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock_quotas() RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: lose_sight(bigint, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) RETURNS integer
@@ -866,7 +868,8 @@ CREATE FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kin
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan';
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) RETURNS void
@@ -901,7 +904,8 @@ CREATE FUNCTION penstock.quota_allowance(p_quota text, p_owner text) RETURNS int
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
-    SET enable_bitmapscan TO 'off';
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: recall_steps(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output jsonb)
@@ -935,7 +939,8 @@ CREATE FUNCTION penstock.refuse_blobs(p_args jsonb) RETURNS void
 
 -- Name: refuse_storage(bigint, bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.refuse_storage(p_used bigint, p_storage bigint) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: release(bigint, uuid[], integer[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims integer[] DEFAULT NULL::integer[]) RETURNS SETOF uuid
