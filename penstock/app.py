@@ -23,12 +23,13 @@ from penstock.failure import FailureHook
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
-from penstock.handler import Choices, Handler, Options, elsewhere
+from penstock.handler import Choices, ChoicesOfOne, Handler, Options, elsewhere
 from penstock.home import Home
 from penstock.job import NewJob
 from penstock.jobs import Jobs
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
+from penstock.outcome import Outcome
 from penstock.payload import MAX_PAYLOAD
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
 from penstock.queues import Queues, Settings, as_json
@@ -47,6 +48,8 @@ from penstock.worker.worker import SLOTS
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
+    from penstock.handler import AsyncContextHandler, AsyncHandler, SyncContextHandler, SyncHandler
+    from penstock.kinds import BatchDecorator
     from penstock.worker.waker import Waker
 
 P = ParamSpec("P")
@@ -143,13 +146,21 @@ class Penstock:
     # Handlers.
 
     @overload
-    def job(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Handler[P, R]: ...
+    def job(  # type: ignore[overload-overlap]
+        self, function: Callable[Concatenate[Context, P], Awaitable[R | Outcome]], /
+    ) -> "AsyncContextHandler[P, R]": ...
     @overload
-    def job(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Handler[P, R]: ...
+    def job(self, function: Callable[Concatenate[SyncContext, P], R | Outcome], /) -> "SyncContextHandler[P, R]": ...
     @overload
-    def job(self, function: Callable[P, Awaitable[R]], /) -> Handler[P, R]: ...
+    def job(  # type: ignore[overload-overlap]
+        self, function: Callable[P, Awaitable[R | Outcome]], /
+    ) -> "AsyncHandler[P, R]": ...
     @overload
-    def job(self, function: Callable[P, R], /) -> Handler[P, R]: ...
+    def job(self, function: Callable[P, R | Outcome], /) -> "SyncHandler[P, R]": ...
+    @overload
+    def job(  # type: ignore[overload-overlap]
+        self, *, batch: int, kind: str | None = None, **options: Unpack[ChoicesOfOne]
+    ) -> "BatchDecorator": ...
     @overload
     def job(self, *, kind: str | None = None, **options: Unpack[Choices]) -> "JobDecorator": ...
     def job(self, *function: Callable[..., Any], kind: str | None = None, **options: Unpack[Choices]) -> Any:

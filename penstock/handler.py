@@ -1,20 +1,22 @@
 """A handler: a function made enqueueable by @app.job."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 from penstock.arguments import Arguments
 from penstock.backoff import Backoff
+from penstock.context import Context, SyncContext
 from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
 from penstock.engine import PostgresEngine
 from penstock.engine.enqueueing import Bulk, Work
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
 from penstock.job import NewJob, new_job_id
+from penstock.outcome import Outcome
 from penstock.payload import loads
 from penstock.retry_rule import Errors, RetryRule
 
@@ -23,6 +25,7 @@ Stamp = Callable[[], Mapping[str, str]]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +63,8 @@ class Options:
         return options or None
 
 
-class Choices(TypedDict, total=False):
-    """Options as keywords of @app.job and handler.using."""
+class ChoicesOfOne(TypedDict, total=False):
+    """Options as keywords of @app.job, apart from `batch`, which changes what the function takes."""
 
     queue: str
     priority: int
@@ -70,7 +73,6 @@ class Choices(TypedDict, total=False):
     backoff: Backoff | None
     timeout: float | None
     isolate: bool
-    batch: int | None
     unique: bool | str
     limit_key: str | None
     run_at: datetime | None
@@ -83,6 +85,12 @@ class Choices(TypedDict, total=False):
     quota: str | Literal[False] | None
     retry_on: Errors | None
     no_retry_on: Errors
+
+
+class Choices(ChoicesOfOne, total=False):
+    """Options as keywords of @app.job and handler.using."""
+
+    batch: int | None
 
 
 class Handler(Generic[P, R]):
@@ -118,7 +126,7 @@ class Handler(Generic[P, R]):
     def __repr__(self) -> str:
         return f"<Handler {self.kind}>"
 
-    def using(self, *, connection: object = None, **options: Unpack[Choices]) -> "Handler[P, R]":
+    def using(self, *, connection: object = None, **options: Unpack[Choices]) -> Self:
         """The same handler with other options, or on the caller's own connection, for the calls made through it."""
         try:
             changed = replace(self.options, **options)
@@ -168,21 +176,36 @@ class Handler(Generic[P, R]):
         [enqueued] = await self._engine.aenqueue(self._single(args, kwargs), self._connection)
         return JobHandle(self._engine, enqueued.id, enqueued.created, self.function)
 
-    def enqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> JobHandles[R]:
-        """Enqueues a job for each mapping of arguments, all or none. By COPY: 10,000 take a fraction of a second."""
+    def enqueue_many(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> JobHandles[R]:
+        """Enqueues a job for each mapping of arguments, all or none. By COPY: 10,000 take a fraction of a second.
+
+        Or for each of those that `prepare` made, whose arguments a type checker sees:
+        send.enqueue_many(send.prepare(to=each) for each in addresses).
+        """
         enqueued = self._engine.enqueue(self._bulk(calls), self._connection)
         return JobHandles(self._engine, enqueued, self.function)
 
-    async def aenqueue_many(self, calls: Iterable[Mapping[str, Any]]) -> JobHandles[R]:
+    async def aenqueue_many(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> JobHandles[R]:
         enqueued = await self._engine.aenqueue(self._bulk(calls), self._connection)
         return JobHandles(self._engine, enqueued, self.function)
 
     def _single(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Work:
         return self._work([self.arguments.encode(args, kwargs, self._max_payload)])
 
-    def _bulk(self, calls: Iterable[Mapping[str, Any]]) -> Work:
+    def _bulk(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> Work:
         encode, limit = self.arguments.encode, self._max_payload
-        return self._work([encode((), kwargs, limit) for kwargs in calls])
+        encoded: list[bytes] = []
+        prepared: list[NewJob] = []
+        for each in calls:
+            if isinstance(each, NewJob):
+                prepared.append(each)
+            else:
+                encoded.append(encode((), each, limit))
+        if not prepared:
+            return self._work(encoded)
+        if encoded or any(job.kind != self.kind for job in prepared):
+            raise InvalidInput("calls", f"takes either mappings of arguments or jobs that {self.kind} has prepared")
+        return prepared
 
     def _work(self, encoded: list[bytes]) -> Work:
         bulk = Bulk.of(self._stamped(), encoded)
@@ -220,6 +243,28 @@ class Handler(Generic[P, R]):
             return job
         key = dedupe_key(self.kind, job.org, loads(job.args)) if unique is True else unique
         return replace(job, unique_key=key)
+
+
+if TYPE_CHECKING:
+    # What calling a handler is like, for type checkers: they all are Handlers.
+
+    class AsyncHandler(Handler[P, R]):
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]: ...
+
+    class SyncHandler(Handler[P, R]):
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    class AsyncContextHandler(Handler[P, R]):
+        def __call__(self, ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]: ...
+
+    class SyncContextHandler(Handler[P, R]):
+        def __call__(self, ctx: SyncContext, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    class AsyncBatchHandler(Handler[[T], R]):
+        def __call__(self, many: list[T], /) -> Coroutine[Any, Any, Sequence[R | Outcome | Exception] | None]: ...
+
+    class SyncBatchHandler(Handler[[T], R]):
+        def __call__(self, many: list[T], /) -> Sequence[R | Outcome | Exception] | None: ...
 
 
 def elsewhere(engine: PostgresEngine, kind: str, max_payload: int) -> Handler[..., Any]:

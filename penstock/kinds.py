@@ -1,7 +1,7 @@
 """The kinds of an application: its handlers and flows by name, and what users may start of them."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from penstock.context import Context, SyncContext
 from penstock.engine import PostgresEngine, calls
@@ -10,9 +10,21 @@ from penstock.flow import BATCH, Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handler import Choices, Handler, Options, Stamp
 from penstock.job import NewJob
+from penstock.outcome import Outcome
+
+if TYPE_CHECKING:
+    from penstock.handler import (
+        AsyncBatchHandler,
+        AsyncContextHandler,
+        AsyncHandler,
+        SyncBatchHandler,
+        SyncContextHandler,
+        SyncHandler,
+    )
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Kinds:
@@ -96,12 +108,38 @@ class JobDecorator:
         self._options = options
 
     @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Handler[P, R]: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[Concatenate[Context, P], Awaitable[R | Outcome]], /
+    ) -> "AsyncContextHandler[P, R]": ...
     @overload
-    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Handler[P, R]: ...
+    def __call__(
+        self, function: Callable[Concatenate[SyncContext, P], R | Outcome], /
+    ) -> "SyncContextHandler[P, R]": ...
     @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Handler[P, R]: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[P, Awaitable[R | Outcome]], /
+    ) -> "AsyncHandler[P, R]": ...
     @overload
-    def __call__(self, function: Callable[P, R], /) -> Handler[P, R]: ...
+    def __call__(self, function: Callable[P, R | Outcome], /) -> "SyncHandler[P, R]": ...
     def __call__(self, function: Callable[..., Any], /) -> Any:
         return self._kinds.add(function, self._kind, self._options)
+
+
+if TYPE_CHECKING:
+
+    class BatchDecorator:
+        """What @app.job(batch=…) returns, for type checkers: the function takes a list of what its jobs were given."""
+
+        @overload
+        def __call__(
+            self, function: Callable[[list[T]], Awaitable[Sequence[R | Outcome | Exception]]], /
+        ) -> AsyncBatchHandler[T, R]: ...
+        @overload
+        def __call__(self, function: Callable[[list[T]], Awaitable[None]], /) -> AsyncBatchHandler[T, None]: ...
+        @overload
+        def __call__(
+            self, function: Callable[[list[T]], Sequence[R | Outcome | Exception]], /
+        ) -> SyncBatchHandler[T, R]: ...
+        @overload
+        def __call__(self, function: Callable[[list[T]], None], /) -> SyncBatchHandler[T, None]: ...
+        def __call__(self, function: Callable[..., Any], /) -> Any: ...

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
 from uuid import UUID
 
-from penstock.context import Context
+from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, RecordedSchedule, Schedule, Source, next_tick
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call
@@ -13,7 +13,12 @@ from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
 from penstock.handler import Choices, Handler, elsewhere
 from penstock.job import NewJob
+from penstock.outcome import Outcome
 
+if TYPE_CHECKING:
+    from penstock.handler import AsyncContextHandler, AsyncHandler, SyncContextHandler, SyncHandler
+
+H = TypeVar("H", bound=Handler[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -195,15 +200,21 @@ class CronDecorator:
         self._args = args
 
     @overload
-    def __call__(self, handler: Handler[P, R], /) -> Handler[P, R]: ...
+    def __call__(self, handler: H, /) -> H: ...  # type: ignore[overload-overlap]
     @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Handler[P, R]: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[Concatenate[Context, P], Awaitable[R | Outcome]], /
+    ) -> "AsyncContextHandler[P, R]": ...
     @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> Handler[P, R]: ...
+    def __call__(
+        self, function: Callable[Concatenate[SyncContext, P], R | Outcome], /
+    ) -> "SyncContextHandler[P, R]": ...
     @overload
-    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Handler[P, R]: ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[P, Awaitable[R | Outcome]], /
+    ) -> "AsyncHandler[P, R]": ...
     @overload
-    def __call__(self, function: Callable[P, R], /) -> Handler[P, R]: ...
+    def __call__(self, function: Callable[P, R | Outcome], /) -> "SyncHandler[P, R]": ...
     def __call__(self, function: Callable[..., Any], /) -> Any:
         handler = function if isinstance(function, Handler) else self._make_handler(function)
         self._schedules.define(self._schedule(handler.using(**self._options).prepare(**self._args)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock import Handler, NewJob, Penstock
+from penstock import Handler, InvalidInput, NewJob, Penstock
 from penstock.engine.call import Call, first
 from penstock.engine.enqueueing import COPY_FROM
 from penstock.payload import loads
@@ -139,3 +139,18 @@ def test_a_bulk_that_fails_half_way_writes_nothing(app: Penstock, send: Send, co
         with pytest.raises(ValueError, match=r"^id: a job with this id exists"):
             app.enqueue_many([*work, *jobs])
         assert count_jobs() == 1
+
+
+def test_jobs_that_it_prepared_are_enqueued_too(app: Penstock) -> None:
+    @app.job(unique=True)
+    def send(to: str) -> None: ...
+
+    @app.job
+    def other(to: str) -> None: ...
+
+    handles = send.enqueue_many(send.prepare(f"{n}@example.com") for n in range(30))
+    assert [handle.refresh().args["to"] for handle in handles] == [f"{n}@example.com" for n in range(30)]
+    for wrong in ([other.prepare("x")], [send.prepare("x"), {"to": "y"}]):
+        with pytest.raises(InvalidInput, match="calls: takes either mappings of arguments or"):
+            send.enqueue_many(wrong)  # type: ignore[arg-type]
+    assert len(list(app.jobs.each())) == 30

@@ -17,7 +17,7 @@ PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC
 @pytest.fixture
 def send(app: Penstock) -> Send:
     @app.job
-    def send(to: Any) -> None: ...
+    def send(to: object) -> None: ...
 
     return send
 

@@ -27,6 +27,7 @@ from penstock import (
     SyncContext,
 )
 from penstock.testing import Earlier, arun_inline, run_inline
+from penstock.testing.inline import InlineRun
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 
@@ -118,7 +119,7 @@ def test_an_outcome_is_returned_and_nothing_is_enqueued_with_it(app: Penstock, o
         ctx.enqueue(other.prepare())
         return outcome
 
-    run = run_inline(returns)
+    run: InlineRun[Any] = run_inline(returns)
     assert (run.outcome, run.output, run.enqueued) == (outcome, None, [])
 
 

@@ -70,7 +70,7 @@ async def test_other_kinds_run_between_batches_and_never_inside(app: Penstock) -
     async def single(number: int) -> int:
         return number
 
-    jobs = [take.prepare(n) if n % 2 else single.prepare(n) for n in range(20)]  # type: ignore[arg-type]
+    jobs = [take.prepare(n) if n % 2 else single.prepare(n) for n in range(20)]
     handles = await app.aenqueue_many(jobs)
     async with working(app, {"default": 1}):
         results = [await handle.aresult(SOON) for handle in handles]
@@ -124,7 +124,7 @@ async def test_when_a_batch_handler_raises_each_of_its_jobs_has_failed_once(app:
 @pytest.mark.parametrize("result", [[1], [1, 2, 3], "ab", 7, {1: 2, 3: 4}], ids=repr)
 async def test_a_list_of_another_length_fails_the_batch_and_says_why(app: Penstock, result: object) -> None:
     @app.job(batch=10, max_attempts=1)
-    async def work(numbers: list[int]) -> object:
+    async def work(numbers: list[int]) -> Any:
         return result
 
     handles = await work.aenqueue_many(numbers(2))

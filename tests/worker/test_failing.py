@@ -3,10 +3,24 @@
 import asyncio
 import re
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
-from penstock import Backoff, Cancel, Context, Fail, Job, JobCancelled, JobFailed, JobState, Penstock, Snooze
+from penstock import (
+    Backoff,
+    Cancel,
+    Context,
+    Fail,
+    Handler,
+    Job,
+    JobCancelled,
+    JobFailed,
+    JobHandle,
+    JobState,
+    Penstock,
+    Snooze,
+)
 from penstock.outcome import Outcome
 from tests.worker.running import working
 from tests.worker.until import until
@@ -154,7 +168,7 @@ async def test_a_handler_that_returns_an_outcome_ends_so(app: Penstock, sync: bo
     async def end_async(how: str) -> Outcome:
         return outcomes[how]
 
-    handler = app.job(kind="end")(end if sync else end_async)
+    handler: Handler[[str], Any] = app.job(kind="end")(end if sync else end_async)
     async with working(app):
         with pytest.raises(JobCancelled, match="no longer wanted"):
             await (await handler.aenqueue("cancel")).aresult(SOON)
@@ -224,7 +238,7 @@ async def test_an_outcome_that_makes_no_sense_ends_the_job_and_nothing_else(
         return 1
 
     async with working(app, {"default": 1}):
-        handle = await end.aenqueue()
+        handle: JobHandle[Any] = await end.aenqueue()
         with pytest.raises((JobFailed, JobCancelled)):
             await handle.aresult(SOON)
         assert await (await go_on.aenqueue()).aresult(SOON) == 1

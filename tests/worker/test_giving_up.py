@@ -196,7 +196,7 @@ async def test_an_outcome_may_be_raised_from_anywhere(
     for handler in (plain, in_transaction, in_group, in_thread):
         await app.aenqueue(handler.prepare())
     for batch in (in_batch, in_batch_in_thread):
-        await app.aenqueue(batch.prepare(1))  # type: ignore[arg-type]
+        await app.aenqueue(batch.prepare(1))
     results = await app.atick()
     assert {(each.kind, each.state, each.error) for each in results} == {
         (kind, state, error)
@@ -234,16 +234,16 @@ async def test_it_crosses_the_border_of_a_process_too(app: Penstock) -> None:
     ],
 )
 async def test_which_errors_are_tried_again(app: Penstock, rule: Any, error: Exception, state: JobState) -> None:
-    @app.job(backoff=Backoff(60), **rule)
+    @app.job(backoff=Backoff(60), **rule)  # type: ignore[untyped-decorator]  # any rule
     async def work() -> None:
         raise error
 
-    @app.job(batch=3, backoff=Backoff(60), **rule)
+    @app.job(batch=3, backoff=Backoff(60), **rule)  # type: ignore[untyped-decorator]
     async def several(numbers: list[int]) -> list[Exception]:
         return [error for _ in numbers]
 
     await work.aenqueue()
-    await app.aenqueue(several.prepare(1))  # type: ignore[arg-type]
+    await app.aenqueue(several.prepare(1))
     assert [each.state for each in await app.atick()] == [state] * 2
 
 
