@@ -1,5 +1,7 @@
 """Fair queues: one tenant's backlog, however long, delays no other tenant by more than a turn."""
 
+from uuid import UUID
+
 import pytest
 
 from penstock.engine import calls
@@ -87,6 +89,33 @@ def test_retrying_a_backlog_does_not_put_it_before_everybody_else(fair: Hand) ->
     bulk(fair, 100, org="b")
     assert len(fair.run(calls.retry_where({}))) == 200
     assert 15 <= run(worker, 40).count("b") <= 25
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+def test_polls_of_a_tenant_take_turns_and_the_one_that_waits_longest_comes_first(fair: Hand, seconds: float) -> None:
+    """More of them than can be looked at in the time between two looks."""
+    polls = [fair.add(org="a", max_snoozes=100) for _ in range(6)]
+    worker = fair.worker(seconds=1000)
+    looked: list[UUID] = []
+    for _ in range(9):
+        claimed = worker.claim(2)
+        looked += sorted(job.id for job in claimed)
+        for job in claimed:
+            fair.run(calls.snooze(worker.lease, [job], [seconds]))
+        fair.move_clock(seconds=seconds)
+        fair.run(calls.promote())
+    assert [sorted(looked[place : place + 6]) for place in (0, 6, 12)] == [sorted(polls)] * 3
+
+
+def test_delayed_jobs_that_come_due_do_not_go_before_everybody_else(fair: Hand) -> None:
+    for _ in range(40):
+        fair.add(org="a", delay=60.0)
+    worker = fair.worker(seconds=1000)
+    bulk(fair, 100, org="b")
+    run(worker, 50)
+    fair.move_clock(seconds=61)
+    fair.run(calls.promote())
+    assert run(worker, 20).count("b") >= 9
 
 
 def test_a_queue_that_is_no_longer_fair_goes_by_age_again(fair: Hand) -> None:

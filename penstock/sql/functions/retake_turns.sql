@@ -1,4 +1,4 @@
--- Gives jobs that came back to life in fair queues a turn behind what their key has waiting. With their old turns, which
+-- Gives jobs that came back to life in fair queues, or came due, a turn behind what their key has waiting. With their old turns, which
 -- were served long ago, a tenant who retries a million jobs would run them all before anybody else's next.
 create or replace function penstock.retake_turns(p_ids uuid[])
 returns void
@@ -9,7 +9,7 @@ declare
   v_first bigint;
 begin
   for v_key in
-    select j.queue, k.key, array_agg(j.id order by j.priority, j.id) as ids
+    select j.queue, k.key, array_agg(j.id order by j.priority, j.run_at, j.id) as ids
       from penstock.jobs as j
       join penstock.queues as q on q.name = j.queue
      cross join lateral (
