@@ -35,6 +35,7 @@ def install(
     poll_interval: float | None = None,
     max_polls: int | None = None,
     max_bytes: int = GIGABYTE,
+    max_org_bytes: int | None = None,
     queues: "Mapping[Stage, str] | None" = None,
     max_attempts: int | None = None,
     backoff: Backoff | None = None,
@@ -44,7 +45,8 @@ def install(
 
     `poll_interval`: seconds between two looks at a transcription, SPEECHKIT_POLL_INTERVAL_MS unless given; `max_polls`:
     after how many it has failed, unless given a day's. `max_bytes` of a recording; the server's own limit for uploads
-    (PENSTOCK_MAX_UPLOAD) holds too. `queues` says where each stage's jobs wait.
+    (PENSTOCK_MAX_UPLOAD) holds too. `max_org_bytes` of all that an organisation keeps here, CALLS_MAX_ORG_BYTES unless
+    given, else no limit. `queues` says where each stage's jobs wait.
     """
     if missing := [name for name in ("fastapi", "av") if find_spec(name) is None]:
         raise PenstockError(f"calls need {', '.join(missing)}: pip install 'penstock[calls]'")
@@ -64,7 +66,7 @@ def install(
         backoff=backoff or BACKOFF,
     )
     app.add_migrations("calls", files(__package__) / "migrations")
-    app.add_routes(make_router(pipeline, max_bytes), uploads=[UPLOADS])
+    app.add_routes(make_router(pipeline, max_bytes, max_org_bytes or _max_org_bytes()), uploads=[UPLOADS])
     org = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f"
     app.example(
         f"penstock token --sub ada --org {org} --header | curl -H @- -H 'Content-Type: video/mp4' "
@@ -86,6 +88,13 @@ def _poll_interval() -> float:
     if not told.isdigit():
         raise PenstockError(f"SPEECHKIT_POLL_INTERVAL_MS must be a whole number of milliseconds, not {told!r}")
     return int(told) / 1000
+
+
+def _max_org_bytes() -> int | None:
+    told = os.environ.get("CALLS_MAX_ORG_BYTES")
+    if told is not None and not told.isdigit():
+        raise PenstockError(f"CALLS_MAX_ORG_BYTES must be a whole number of bytes, not {told!r}")
+    return None if told is None else int(told)
 
 
 def _transcriber() -> "Transcriber":

@@ -2,6 +2,7 @@
 
 import mimetypes
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -25,6 +26,25 @@ def content_type_of(said: str | None, file_name: str) -> str:
         raise Problem(415, "send the recording itself as the body: curl --data-binary @call.mp4")
     said_so = f", not {told}" if told else "; say so by Content-Type, or by a fileName like call.mp4"
     raise Problem(415, f"only recordings are taken, audio/… or video/…{said_so}")
+
+
+async def refuse_full(app: Penstock, org: UUID, max_org_bytes: int | None, more: int = 0) -> None:
+    """507 when an organisation keeps more than it may, or would."""
+    if max_org_bytes is None:
+        return
+    async with app.atransaction() as connection:
+        rows = await connection.execute(
+            """
+            select coalesce(sum(size), 0)::bigint
+              from penstock.artifacts
+             where org = %s and state <> 'removing' and (expires_at is null or expires_at > now())
+            """,
+            [str(org)],
+        )
+        [(used,)] = await rows.fetchall()
+    if used + more > max_org_bytes:
+        told = f"storage: {used:,} of {max_org_bytes:,} bytes of your organisation are used"
+        raise Problem(507, f"{told}; delete calls that you no longer need", headers={"Connection": "close"})
 
 
 async def receive(app: Penstock, request: Request, call: Call, content_type: str, max_bytes: int) -> Artifact:

@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.transcription import AudioSource, Transcript
+from penstock.recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
 from tests.conftest import Connect
 from tests.recipes.asking import names_in
 from tests.recipes.calls.asking import ACME, GLOBEX, WITHIN, Calls
@@ -29,6 +29,11 @@ class Waiting(Clerk):
 
     async def poll(self, operation: str, audio: AudioSource) -> Transcript | None:
         return await super().poll(operation, audio) if self.may_finish.is_set() else None
+
+
+class Mute(Clerk):
+    async def poll(self, operation: str, audio: AudioSource) -> Transcript | None:
+        raise TranscriptionFailed("nobody speaks")
 
 
 async def test_stages_are_told_as_they_go(make: Make) -> None:
@@ -130,6 +135,7 @@ async def test_only_a_failed_call_is_tried_again(make: Make) -> None:
             failed = await ada.ended(id)
             assert (failed["status"], failed["error"]) == ("failed", "it failed by an internal error")
             assert failed["stages"][3]["attempts"] == 5
+            assert failed["progress"] == 85, "all is there but the analysis"
             reader.error = None
             again = await asyncio.gather(*(ada("POST", f"/{id}/retry") for _ in range(3)))
             assert sorted(answer.status_code for answer in again) == [202, 409, 409]
@@ -139,13 +145,24 @@ async def test_only_a_failed_call_is_tried_again(make: Make) -> None:
         assert (await ada("POST", f"/{uuid4()}/retry")).status_code == 404
 
 
+async def test_a_call_that_has_failed_shows_the_progress_of_what_there_is(make: Make) -> None:
+    async with make(transcriber=Mute()) as calls:
+        ada = calls.user()
+        silent, spoken = await ada.upload(b"no sound at all"), await ada.upload()
+        async with calls.worker():
+            assert [(await ada.ended(id))["progress"] for id in (silent, spoken)] == [0, 30]
+            jobs = [(await ada.call(id))["jobId"] for id in (silent, spoken)]
+            told = [(await ada("GET", f"/api/jobs/{job}")).json() for job in jobs]
+    assert [each["progress"]["percent"] for each in told] == [0, 30], "the job of it says the same"
+
+
 async def test_a_call_whose_job_was_cancelled_has_failed_and_may_be_tried_again(calls: Calls) -> None:
     ada = calls.user()
     id = await ada.upload()
     job = (await ada.call(id))["jobId"]
     assert (await ada("DELETE", f"/api/jobs/{job}")).status_code == 200
     call = await ada.call(id)
-    assert (call["status"], call["error"]) == ("failed", "cancelled by its owner")
+    assert (call["status"], call["error"], call["progress"]) == ("failed", "cancelled by its owner", 0)
     assert (await ada("POST", f"/{id}/retry")).status_code == 202
     async with calls.worker():
         await ada.done(id)
@@ -160,7 +177,7 @@ async def test_every_answer_is_documented(calls: Calls) -> None:
         for method, operation in operations.items()
     }
     assert documented == {
-        ("post", "/api/v1/calls"): ["200", "201", "400", "401", "403", "408", "409", "413", "415", "422", "503"],
+        ("post", "/api/v1/calls"): ["200", "201", "400", "401", "403", "408", "409", "413", "415", "422", "503", "507"],
         ("get", "/api/v1/calls"): ["200", "400", "401", "403", "422", "503"],
         ("get", "/api/v1/calls/{id}"): ["200", "400", "401", "404", "422", "503"],
         ("delete", "/api/v1/calls/{id}"): ["204", "400", "401", "404", "408", "413", "422", "503"],

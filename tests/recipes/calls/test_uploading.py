@@ -53,6 +53,22 @@ async def test_the_kind_of_recording_is_told_by_the_client_or_by_the_name(
     assert connect().execute("select content_type from calls.calls").fetchall() == [(kind,)]
 
 
+async def test_an_organisation_keeps_no_more_than_it_may(make: Make, files: Path, connect: Connect) -> None:
+    async def unannounced() -> AsyncIterator[bytes]:
+        yield b"x" * 6_000
+
+    async with make(max_org_bytes=10_000) as calls:
+        ada = calls.user()
+        assert (await ada.send(b"x" * 6_000)).status_code == 201
+        for more in (b"x" * 6_000, unannounced()):
+            full = await ada.send(more)
+            assert full.status_code == 507
+            assert "of 10,000 bytes of your organisation are used" in full.json()["detail"]
+        assert (await ada.send(b"x" * 4_000)).status_code == 201
+        assert (await calls.user(org=GLOBEX).send(b"x" * 6_000, org=GLOBEX)).status_code == 201, "each has its own"
+    assert len(names_in(files)) == 3
+
+
 async def test_what_cannot_be_taken_is_refused_and_leaves_nothing(make: Make, files: Path, connect: Connect) -> None:
     async def drops(count: int) -> AsyncIterator[bytes]:
         for _ in range(count):

@@ -10,8 +10,8 @@ UPLOADS = "/api/v1/calls"
 __all__ = ["UPLOADS", "make_router"]
 
 
-def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
+def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    router.include_router(uploads.make_router(pipeline, max_bytes))
+    router.include_router(uploads.make_router(pipeline, max_bytes, max_org_bytes))
     router.include_router(looking.make_router(pipeline))
     return router

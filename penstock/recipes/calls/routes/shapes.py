@@ -7,6 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from penstock.recipes.calls.pipeline import PHASES
+
 Status = Literal["queued", "processing", "done", "failed"]
 _STAGE: dict[str, Status] = {"running": "processing", "succeeded": "done", "failed": "failed", "cancelled": "failed"}
 
@@ -102,7 +104,7 @@ def summary(row: dict[str, Any]) -> dict[str, Any]:
         "seconds": row["seconds"],
         "jobId": row["job_id"],
         "status": status,
-        "progress": 100 if status == "done" else whole.get("percent", 0),
+        "progress": _progress(status, stages, whole.get("percent", 0)),
         "message": whole.get("message") if status == "processing" else None,
         "error": _error(stages) if status == "failed" else None,
         "createdAt": row["created_at"],
@@ -125,6 +127,13 @@ def _status(artifacts: dict[str, str], stages: list[dict[str, Any]]) -> Status:
     if not stages or states & {"failed", "cancelled"}:
         return "failed"
     return "processing" if any(stage["startedAt"] for stage in stages) else "queued"
+
+
+def _progress(status: Status, stages: list[dict[str, Any]], percent: float) -> float:
+    """Of a call that has failed: what there is of it, which a retry will not make again."""
+    if status == "failed":
+        return max([PHASES[stage["stage"]][1] for stage in stages[:-1] if stage["state"] == "succeeded"], default=0.0)
+    return 100 if status == "done" else percent
 
 
 def _error(stages: list[dict[str, Any]]) -> str:

@@ -14,7 +14,7 @@ from penstock.recipes.calls.call import Call
 from penstock.recipes.calls.pipeline import Pipeline
 from penstock.recipes.calls.routes.access import refuse_strangers
 from penstock.recipes.calls.routes.shapes import Accepted
-from penstock.recipes.calls.uploading import content_type_of, receive
+from penstock.recipes.calls.uploading import content_type_of, receive, refuse_full
 from penstock.server import Caller, CheckedRoute, Identity, Problem, Services, Shared, problems
 
 FileName = Annotated[
@@ -49,7 +49,7 @@ _BODY = {
 }
 
 
-def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
+def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -> APIRouter:
     router = APIRouter(route_class=CheckedRoute, prefix="/calls", tags=["calls"])
 
     @router.post(
@@ -58,7 +58,7 @@ def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
         summary="Upload a recording",
         description="`curl --data-binary @call.mp4 -H 'Content-Type: video/mp4' '…/calls?orgId=…&fileName=call.mp4'`",
         response_model=Accepted,
-        responses=problems(403, 409, 415)
+        responses=problems(403, 409, 415, 507)
         | {200: {"description": "It was uploaded before, with the same Idempotency-Key.", "model": Accepted}},
         openapi_extra=_BODY,
     )
@@ -75,8 +75,16 @@ def make_router(pipeline: Pipeline, max_bytes: int) -> APIRouter:
         earlier = await _uploaded_before(shared, caller, org_id, key)
         if earlier is not None:
             return _same(earlier, file_name)
+        announced = request.headers.get("content-length", "0")
+        await refuse_full(shared.app, org_id, max_org_bytes, int(announced) if announced.isdigit() else 0)
         call = Call(org_id, uuid4())
         raw = await receive(shared.app, request, call, content_type, max_bytes)
+        try:
+            # others may have been faster, or the size was not known
+            await refuse_full(shared.app, org_id, max_org_bytes)
+        except Problem:
+            await shared.app.artifacts.adelete(raw.id)
+            raise
         jobs = pipeline.flow(call).jobs()
         async with shared.app.atransaction() as connection:
             created = await _insert(connection, call, caller, file_name, raw, jobs[0], key)
