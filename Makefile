@@ -3,8 +3,10 @@ PYTHON ?= python3
 export PYTHON
 BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
+# as tests/conftest.py names it
+IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean
+.PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,5 +60,8 @@ bench-recipes: .venv/.ready  ## exports and readings end to end, beside their bu
 storm-recipes: .venv/.ready  ## 20 readings and 200 exports at once, their workers killed; some minutes
 	$(BIN)/python -m tests.recipes.storm
 
-clean:  ## remove what was built, and the test servers' data
-	rm -rf .venv .cache .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+clean: clean-servers  ## remove what was built, and the test servers' data
+	rm -rf .venv .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+
+clean-servers:
+	rm -rf .cache $(IN_MEMORY)

@@ -36,6 +36,7 @@ def test_a_recipe_says_what_its_server_must_be_told(document: Path) -> None:
     assert "PENSTOCK_CORS_ORIGINS" in document.read_text("utf-8")
 
 
+@pytest.mark.root
 def test_the_readme_runs_on_a_machine_with_no_database(tmp_path: Path) -> None:
     _run(ROOT / "README.md", tmp_path)
     assert (tmp_path / ".penstock").exists()

@@ -95,6 +95,7 @@ async def test_the_same_is_told_in_async_code(tmp_path: Path) -> None:
             await app.jobs.alist()
 
 
+@pytest.mark.root
 def test_without_an_address_it_has_a_postgres_of_its_own_that_keeps_its_jobs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

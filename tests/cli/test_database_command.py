@@ -30,6 +30,7 @@ def test_migrate_into_another_schema_as_json(homeless: Command, empty_url: str) 
     assert homeless.lines("jobs", "list") == ["no jobs"]
 
 
+@pytest.mark.root
 def test_the_embedded_postgres_starts_tells_its_address_and_stops(homeless: Command) -> None:
     folder = Path(homeless.environment["PENSTOCK_FOLDER"] or "")
     assert homeless.fails("db", "url") == f"error: none is running under {folder}; start one with `penstock db start`\n"

@@ -104,6 +104,7 @@ def programs() -> Iterator[list[Program]]:
             program.process.wait()
 
 
+@pytest.mark.root
 def test_up_brings_everything_and_one_ctrl_c_ends_it(tmp_path: Path, programs: list[Program]) -> None:
     program = Program(tmp_path, "up", "shouting:app", "--port", "0")
     programs.append(program)
@@ -153,6 +154,7 @@ def test_a_user_of_up_signs_in_with_a_minted_token(tmp_path: Path, programs: lis
     assert program.end() == 0
 
 
+@pytest.mark.root
 def test_killing_up_takes_its_workers_along(tmp_path: Path, programs: list[Program]) -> None:
     program = Program(tmp_path, "up", "shouting:app", "--port", "0")
     programs.append(program)

@@ -18,6 +18,8 @@ from penstock.embedded.within_reach import COPIES
 
 from .users import User, ask, nothing_runs, running, tell, wait_until
 
+pytestmark = pytest.mark.root
+
 ROOT = Path(penstock.__file__).parents[1]
 PACKAGES = Path(sysconfig.get_path("platlib"))
 COPY = "from penstock.embedded.within_reach import *; copy_once(*map(Path, sys.argv[1:]))"

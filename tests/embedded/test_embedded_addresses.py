@@ -14,6 +14,8 @@ from penstock.embedded.home import Home
 
 from .users import ask, running
 
+pytestmark = pytest.mark.root
+
 
 def with_another_password(url: str, folder: Path) -> str:
     return url.replace(Home.at(folder).read_password(), "wrong")

@@ -12,6 +12,8 @@ from penstock.embedded.binaries import Version, find_binaries, shipped_binaries
 
 from .users import ask
 
+pytestmark = pytest.mark.root
+
 
 def another_postgres() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))

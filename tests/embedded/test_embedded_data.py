@@ -11,6 +11,8 @@ from penstock.embedded.server_log import LINES_IN_AN_ERROR, last_lines, trim
 
 from .users import ask, tell
 
+pytestmark = pytest.mark.root
+
 
 def test_data_stays_between_runs(own_folder: Path) -> None:
     with embedded.start(own_folder) as postgres:

@@ -17,6 +17,8 @@ from penstock.embedded.home import Home
 
 from .users import User, ask, keeper_of, nothing_runs, processes_in, running, tell, wait_until
 
+pytestmark = pytest.mark.root
+
 
 def test_killing_the_only_user_stops_the_server(folder: Path) -> None:
     with User(folder) as user:

@@ -7,11 +7,15 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from penstock import embedded
 from penstock.embedded import EmbeddedPostgres, locks
 from penstock.embedded.home import Home
 
 from .users import User, ask, nothing_runs, running, tell, wait_until
+
+pytestmark = pytest.mark.root
 
 RACERS = 20
 RACE = """

@@ -9,6 +9,8 @@ import pytest
 
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
 
+pytestmark = pytest.mark.root
+
 HOSTILE = Path(__file__).with_name("hostile.py")
 MISSING = Path(__file__).with_name("missing.py")
 LIMITS = Limits(wall=60, cpu=20, memory=1024**3, output=8_000_000)

@@ -12,6 +12,8 @@ import pytest
 
 from penstock.sandbox import Limits, call, started
 
+pytestmark = pytest.mark.root
+
 HOSTILE = Path(__file__).with_name("hostile.py")
 LIMITS = Limits(wall=600)
 

@@ -8,6 +8,8 @@ import pytest
 
 from penstock.sandbox import Limits, call
 
+pytestmark = pytest.mark.root
+
 HOSTILE = Path(__file__).with_name("hostile.py")
 LIMITS = Limits(wall=60, cpu=20, memory=1024**3)
 

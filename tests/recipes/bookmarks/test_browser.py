@@ -33,6 +33,7 @@ p { position: absolute; left: 640px; top: 400px; width: 640px; height: 400px; ma
 
 
 @needs_chromium
+@pytest.mark.root
 async def test_a_page_is_seen_as_it_looks_and_says_what_it_is() -> None:
     async with pages({"/": Answer(302, headers={"Location": "/house?a=b"}), "/house": HOUSE}) as server:
         capture = await Browser(GUARD).capture(server.url)
@@ -124,6 +125,7 @@ async def test_a_name_that_leads_nowhere_fails_in_words() -> None:
 
 
 @needs_chromium
+@pytest.mark.root
 async def test_the_browser_has_no_rights_and_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_SERVICE_KEY", "a key that no page may see")
     before = psutil.Process().children()
@@ -187,6 +189,7 @@ asyncio.run(Browser(Guard(["{PAGES}"])).capture(sys.argv[1]))
 
 
 @needs_chromium
+@pytest.mark.root
 async def test_a_killed_worker_takes_its_browser_with_it(open_temporary: Path) -> None:
     opened = asyncio.Event()
 
