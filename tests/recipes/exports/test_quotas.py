@@ -8,7 +8,7 @@ from typing import Any
 from penstock import Penstock
 from penstock.recipes.exports import install
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports, serving
+from tests.recipes.exports.asking import Exports, Person, serving, stored_in
 
 
 @asynccontextmanager
@@ -46,29 +46,42 @@ async def test_a_batch_that_is_too_much_is_not_begun(url: str, files: Path) -> N
         await ada.export(documents[0])
 
 
-async def test_files_fill_a_quota_until_they_are_deleted(url: str, files: Path) -> None:
-    async with limited(url, files, storage=1000) as exports:
-        ada = exports.user("ada")
-        document = await ada.document()
-        async with exports.worker():
-            made = await ada.completed(await ada.export(document))
-        for path, body in (("/export/pdf", {"documentId": document}), ("/export/batch", {"documentIds": [document]})):
-            refused = await ada.post(path, body)
-            told = refused.json()
-            assert (refused.status_code, refused.headers["content-type"]) == (507, "application/problem+json")
-            assert told["detail"].startswith("Storage quota exceeded (0.0")
-            assert told["detail"].endswith("Delete old exports to continue.")
-            assert told["usedMB"] == round(made["fileSize"] / 1024 / 1024, 2)
-        assert (await ada.delete(f"/export/history/{made['historyId']}")).status_code == 204
-        await ada.export(document)
+async def filled(exports: Exports, connect: Connect) -> tuple[Person, str, dict[str, Any]]:
+    """Somebody whose one export takes all the room there is, their document, and the export."""
+    ada = exports.user("ada")
+    document = await ada.document()
+    async with exports.worker():
+        made = await ada.completed(await ada.export(document))
+    connect().execute("update penstock.quotas set storage = %s", [made["fileSize"]])
+    return ada, document, made
 
 
-async def test_an_expired_file_takes_no_room(url: str, files: Path, connect: Connect) -> None:
+async def test_files_fill_a_quota_until_they_are_deleted(exports: Exports, connect: Connect) -> None:
+    ada, document, made = await filled(exports, connect)
+    for path, body in (("/export/pdf", {"documentId": document}), ("/export/batch", {"documentIds": [document]})):
+        refused = await ada.post(path, body)
+        told = refused.json()
+        assert (refused.status_code, refused.headers["content-type"]) == (507, "application/problem+json")
+        assert told["detail"].startswith("Storage quota exceeded (0.0")
+        assert told["detail"].endswith("Delete old exports to continue.")
+        assert told["usedMB"] == round(made["fileSize"] / 1024 / 1024, 2)
+    assert (await ada.delete(f"/export/history/{made['historyId']}")).status_code == 204
+    await ada.export(document)
+
+
+async def test_an_expired_file_takes_no_room(exports: Exports, connect: Connect) -> None:
+    ada, document, _ = await filled(exports, connect)
+    assert (await ada.post("/export/pdf", {"documentId": document})).status_code == 507
+    connect().execute("update penstock.artifacts set expires_at = now()")
+    await ada.export(document)
+
+
+async def test_a_file_for_which_there_is_no_room_says_so_and_is_not_tried_again(url: str, files: Path) -> None:
     async with limited(url, files, storage=1000) as exports:
         ada = exports.user("ada")
-        document = await ada.document()
         async with exports.worker():
-            await ada.completed(await ada.export(document))
-        assert (await ada.post("/export/pdf", {"documentId": document})).status_code == 507
-        connect().execute("update penstock.artifacts set expires_at = now()")
-        await ada.export(document)
+            failed = await ada.ended(await ada.export(await ada.document()))
+        assert (failed["status"], failed["attempts"]) == ("failed", 1)
+        assert failed["error"].startswith("Storage quota exceeded (")
+        assert failed["error"].endswith("Delete old exports to continue.")
+        assert stored_in(files) == []
