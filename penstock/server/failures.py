@@ -83,6 +83,8 @@ def install(api: FastAPI) -> None:
 
 
 def _field(error: dict[str, Any]) -> tuple[str, str]:
+    if error["type"] == "json_invalid":  # it names the place of a character as if that were a field
+        return "body", f"is not JSON: {error['ctx']['error']}, at character {error['loc'][-1]}"
     where = [str(part) for part in error["loc"]]
     if where[0] in ("body", "query", "path", "header") and len(where) > 1:
         del where[0]

@@ -82,6 +82,14 @@ class StartRequest(Request):
     quota: YesOrNo = Field(
         default=True, description="False: it does not count against the owner's quota; for the service only."
     )
+    run_at: Moment | None = Field(default=None, description="Not before then; for the service only.")
+    delay: Annotated[float, Field(ge=0), Numeric] | None = Field(
+        default=None, description="Seconds until it may run; for the service only."
+    )
+    priority: Annotated[int, Field(ge=-32768, le=32767), Numeric] | None = Field(
+        default=None, description="Within its queue; for the service only."
+    )
+    queue: Text | None = Field(default=None, description="Instead of the kind's own; for the service only.")
 
 
 class BatchItem(Request):

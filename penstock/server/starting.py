@@ -4,17 +4,27 @@ service."""
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict
 
 from penstock.app import Penstock
 from penstock.engine import calls
 from penstock.errors import InvalidInput, NotAllowed, UnknownKind
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
-from penstock.handler import Handler
+from penstock.handler import Choices, Handler
 from penstock.job import Enqueued, NewJob
 from penstock.server.composer import compose, compose_if_large
 from penstock.server.identity import Identity
+
+
+class Chosen(TypedDict, total=False):
+    """What else the service may choose for a job that it starts; None is for the kind's own choice."""
+
+    run_at: datetime | None
+    delay: float | None
+    priority: int | None
+    queue: str | None
 
 
 async def start(
@@ -27,16 +37,19 @@ async def start(
     org: str | None = None,
     key: str | None = None,
     counts: bool = True,
+    choices: Chosen | None = None,
 ) -> Enqueued:
     """A job or a flow by its kind; nothing is written when its params do not fit."""
     known = _known(app, kind)
     _refuse_closed(caller, known, owner, counts=counts)
+    chosen: Choices = {name: value for name, value in (choices or {}).items() if value is not None}  # type: ignore[assignment]
+    _refuse_choices(caller, known, chosen)
     if isinstance(known, FlowMaker):
         whose = owner if caller.is_service else _subject_in(caller, org)
         return await _start_flow(app, known, params, whose, org, key, counts=counts)
     with _naming_params():
         if caller.is_service:
-            job = await compose_if_large(params, lambda: known.prepare(**params))
+            job = await compose_if_large(params, lambda: _using(known, chosen).prepare(**params))
         else:
             encoded = await compose_if_large(params, lambda: known.encode(params))
     if caller.is_service:
@@ -164,6 +177,29 @@ def _refuse_closed(
         raise NotAllowed("quota: only the service starts jobs that do not count")
 
 
+def _refuse_choices(caller: Identity, known: Handler[..., Any] | FlowMaker[...], chosen: Choices) -> None:
+    for name in chosen:
+        shown = _SHOWN.get(name, name)
+        if not caller.is_service:
+            raise NotAllowed(f"{shown}: only the service chooses it")
+        if isinstance(known, FlowMaker):
+            raise InvalidInput(shown, f"is for jobs; {known.kind!r} is a flow, whose function chooses it")
+
+
+_SHOWN = {"run_at": "runAt"}
+
+
+def _using(handler: Handler[..., Any], chosen: Choices) -> Handler[..., Any]:
+    try:
+        return handler.using(**chosen) if chosen else handler
+    except InvalidInput as error:
+        raise _Choice(_SHOWN.get(error.field, error.field), error.problem) from None
+
+
+class _Choice(InvalidInput):
+    """A choice that is refused: its name is none of the params'."""
+
+
 def _subject_in(caller: Identity, org: str | None) -> str:
     if org is not None and org not in caller.orgs:
         raise NotAllowed("org: you do not belong to it")
@@ -176,5 +212,6 @@ def _naming_params(place: str = "") -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        field = error.field if error.field == "type" else f"params.{error.field}".rstrip(".")
+        is_param = error.field != "type" and not isinstance(error, _Choice)
+        field = f"params.{error.field}".rstrip(".") if is_param else error.field
         raise type(error)(place + field, error.problem) from None

@@ -79,7 +79,9 @@ class SeededServer:
         self._loop = asyncio.new_event_loop()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        settings = ServerSettings(service_key=KEY, jwt_secret=SECRET, stream_seconds=0.2, max_upload=1_048_576)
+        settings = ServerSettings(
+            service_key=KEY, jwt_secret=SECRET, public_url=self.address, stream_seconds=0.2, max_upload=1_048_576
+        )
         self._server = Server(self._app, settings)
         config = uvicorn.Config(self._server.asgi, http="httptools", ws="none", log_level="critical", lifespan="off")
         self._uvicorn = uvicorn.Server(config)

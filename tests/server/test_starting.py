@@ -44,7 +44,7 @@ async def test_a_user_starts_a_job_that_is_theirs(api: Api, app: Penstock) -> No
     assert body["id"] == body["jobId"]
     assert body["status"] == "queued"
     assert body["created"] is True
-    assert answer.headers["location"] == f"/api/jobs/{body['id']}"
+    assert answer.headers["location"] == f"http://test/api/jobs/{body['id']}"
     [job] = (await app.jobs.alist()).jobs
     assert (job.owner, job.org, job.queue, job.max_attempts) == ("alice", None, "exports", 7)
     assert job.args == {"document_id": "d1"}
@@ -73,7 +73,7 @@ async def test_params_that_do_not_fit_are_named_and_nothing_is_written(api: Api,
         ({"type": ""}, "type"),
         ({"type": "exprot"}, "type"),
         ({"type": "export", "params": []}, "params"),
-        ({"type": "export", "priority": 1}, "priority"),
+        ({"type": "export", "colour": 1}, "colour"),
         ({"type": "export", "params": {"document_id": "d"}, "org": 5}, "org"),
     ],
 )

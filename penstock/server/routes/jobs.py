@@ -34,6 +34,7 @@ IdempotencyKey = Annotated[
         description="A second request with the same key, within a day, gets the job of the first.",
     ),
 ]
+OTHERS = ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
 _STATES: dict[str, list[JobState]] = {
     "queued": [JobState.BLOCKED, JobState.SCHEDULED, JobState.READY],
     "processing": [JobState.RUNNING],
@@ -41,6 +42,14 @@ _STATES: dict[str, list[JobState]] = {
     "failed": [JobState.FAILED],
     "cancelled": [JobState.CANCELLED],
 }
+
+
+@router.api_route("/api/jobs/start", methods=OTHERS, include_in_schema=False)
+@router.api_route("/api/jobs/batch", methods=OTHERS, include_in_schema=False)
+@router.api_route("/api/jobs/tick", methods=OTHERS, include_in_schema=False)
+async def refuse_method() -> Response:
+    """Or they would be taken for the id of a job."""
+    raise Problem(405, "send it with POST", headers={"Allow": "POST"})
 
 
 @router.post(
@@ -51,8 +60,17 @@ _STATES: dict[str, list[JobState]] = {
     responses=problems(403, 429, 507),
 )
 async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
+    choices = starting.Chosen(run_at=body.run_at, delay=body.delay, priority=body.priority, queue=body.queue)
     enqueued = await starting.start(
-        shared.app, caller, body.type, body.params, owner=body.owner, org=body.org, key=key, counts=body.quota
+        shared.app,
+        caller,
+        body.type,
+        body.params,
+        owner=body.owner,
+        org=body.org,
+        key=key,
+        counts=body.quota,
+        choices=choices,
     )
     answer = {"id": enqueued.id, "jobId": enqueued.id, "status": "queued", "created": enqueued.created}
     return Response(encode(answer), 202, {"Location": f"/api/jobs/{enqueued.id}"}, _JSON)

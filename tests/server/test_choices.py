@@ -1,0 +1,87 @@
+"""What the service may choose for a job it starts, and users may not; and requests that are no requests."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from penstock import Flow, Penstock
+from tests.server.api import Api
+
+
+@pytest.fixture
+def app(app: Penstock) -> Penstock:
+    @app.job(users=True)
+    async def work(n: int = 0) -> None: ...
+
+    @app.flow(users=True)
+    def several() -> Flow:
+        flow = Flow()
+        flow.add(work.prepare())
+        return flow
+
+    return app
+
+
+async def test_the_service_chooses_when_where_and_before_whom(api: Api, app: Penstock) -> None:
+    later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    for choices in (
+        {"runAt": later.isoformat(), "priority": 7, "queue": "nightly"},
+        {"delay": 3600, "priority": -1},
+    ):
+        answer = await api.service.post("/api/jobs/start", {"type": "work", **choices})
+        assert answer.status_code == 202, answer.text
+    second, first = (await app.jobs.alist()).jobs
+    assert (first.run_at, first.priority, first.queue) == (later, 7, "nightly")
+    assert timedelta(minutes=59) < second.run_at - datetime.now(UTC) < timedelta(minutes=61)
+    assert (second.priority, second.queue) == (-1, "default")
+
+
+@pytest.mark.parametrize(
+    "choice", [{"runAt": "2030-01-01T00:00:00Z"}, {"delay": 1}, {"priority": 1}, {"queue": "fast"}]
+)
+async def test_a_user_is_told_that_they_may_not(api: Api, app: Penstock, choice: dict[str, object]) -> None:
+    [name] = choice
+    for kind in ("work", "several"):
+        answer = await api.user().post("/api/jobs/start", {"type": kind, **choice})
+        assert (answer.status_code, answer.json()["detail"]) == (403, f"{name}: only the service chooses it")
+    refused = await api.service.post("/api/jobs/start", {"type": "several", **choice})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == name
+    assert (await app.jobs.alist()).jobs == []
+
+
+@pytest.mark.parametrize(
+    ("choice", "field"),
+    [
+        ({"runAt": "tomorrow"}, "runAt"),
+        ({"delay": -1}, "delay"),
+        ({"delay": 1e300}, "delay"),
+        ({"delay": "1"}, "delay"),
+        ({"priority": 1.5}, "priority"),
+        ({"priority": 40_000}, "priority"),
+        ({"queue": ""}, "queue"),
+        ({"runAt": "2030-01-01T00:00:00Z", "delay": 5}, "delay"),
+    ],
+)
+async def test_a_choice_that_is_none_is_named(api: Api, app: Penstock, choice: dict[str, object], field: str) -> None:
+    answer = await api.service.post("/api/jobs/start", {"type": "work", **choice})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["field"] == field
+    assert (await app.jobs.alist()).jobs == []
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", ["start", "batch", "tick"])
+async def test_another_method_is_not_allowed(api: Api, method: str, path: str) -> None:
+    answer = await api.service(method, f"/api/jobs/{path}")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_broken_json_names_no_field_of_its_own(api: Api) -> None:
+    for body in (b"{", b'{"type": }', b"x"):
+        headers = {"Content-Type": "application/json"}
+        answer = await api.service.post("/api/jobs/start", content=body, headers=headers)
+        assert answer.status_code == 422
+        [error] = answer.json()["errors"]
+        assert error["field"] == "body"
+        assert error["problem"].startswith("is not JSON: ")
