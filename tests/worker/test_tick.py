@@ -242,7 +242,8 @@ async def test_a_handler_in_a_process_is_ended_with_the_budget(app: Penstock, tm
     assert (result.state, result.attempt) == (JobState.SCHEDULED, 1)
     assert "did not end within" in str(result.error)
     assert (await job.arefresh()).attempt == 1
-    assert (tmp_path / "cleaned").exists()
+    # on a busy machine its process may not have come as far
+    assert (tmp_path / "cleaned").exists() == (tmp_path / "started").exists()
 
 
 async def test_it_does_what_is_due(app: Penstock, watch: psycopg.Connection[Any]) -> None:
