@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from penstock.context import JobContext
+from penstock.outcome import OUTCOMES
 
 CallNext = Callable[[], Awaitable[Any]]
 
@@ -35,7 +36,10 @@ async def log_jobs(_: JobContext, call_next: CallNext, /) -> Any:
     except BaseException:
         log.info("ended after %s", _duration(started))
         raise
-    log.info("done in %s", _duration(started))
+    if isinstance(result, OUTCOMES):
+        log.info("ended after %s: %r", _duration(started), result)
+    else:
+        log.info("done in %s", _duration(started))
     return result
 
 

@@ -272,3 +272,18 @@ async def test_a_failure_is_logged_with_its_reason(app: Penstock, lines: io.Stri
     assert (given_up["level"], given_up["job"], given_up["kind"]) == ("error", str(handle.id), "break")
     assert given_up["message"].startswith("given up after attempt 1 of 1: LookupError: no such document")
     assert "Traceback (most recent call last)" in (given_up["message"] if isolate else given_up["exception"])
+
+
+async def test_an_outcome_is_told_apart_from_a_result(app: Penstock, lines: io.StringIO) -> None:
+    set_up("info", json=True, stream=lines)
+    app.middleware(log_jobs)
+
+    @app.job
+    async def poll() -> None:
+        raise Snooze(60)
+
+    await poll.aenqueue()
+    await app.atick()
+    [line] = [line for line in map(json.loads, lines.getvalue().splitlines()) if line["logger"] == "penstock.jobs"]
+    assert line["message"].startswith("ended after ")
+    assert line["message"].endswith(": Snooze(seconds=60)")
