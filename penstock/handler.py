@@ -164,8 +164,10 @@ class Handler(Generic[P, R]):
         """What the database must know to let users start such jobs: all that they do not choose themselves."""
         template = self._as_template().to_json()
         chosen = {name: value for name, value in template.items() if name not in ("id", "kind", "args")}
-        unique = self.options.unique is not False
-        return {"kind": self.kind, "template": chosen, "unique": unique, "quota": self.options.quota or None}
+        unique = self.options.unique
+        if isinstance(unique, str):
+            chosen["unique_key"] = unique
+        return {"kind": self.kind, "template": chosen, "unique": unique is True, "quota": self.options.quota or None}
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""
@@ -241,7 +243,7 @@ class Handler(Generic[P, R]):
         unique = self.options.unique
         if unique is False:
             return job
-        key = dedupe_key(self.kind, job.org, loads(job.args)) if unique is True else unique
+        key = dedupe_key(self.kind, job.org, job.args) if unique is True else unique
         return replace(job, unique_key=key)
 
 

@@ -57,6 +57,8 @@ class NewJob:
     limit_key: str | None = None
     idempotency_key: str | None = None
     idempotency_ttl: float | None = None
+    fingerprint: str | None = None
+    """What the idempotency key is for, where that is not the job itself: the request, say, that it was made of."""
     after: tuple[UUID, ...] = ()
     parent: UUID | None = None
     weight: float | None = None

@@ -131,10 +131,10 @@ _shared = attrgetter(*(name for name in PLAIN if name not in ("id", "args", "opt
 def _refuse_duplicates(jobs: Sequence[NewJob]) -> None:
     for name in ("unique_key", "idempotency_key"):
         keys = Counter(
-            (job.kind if name == "unique_key" else job.owner, key)
+            (*((job.kind, job.org) if name == "unique_key" else ()), job.owner, key)
             for job in jobs
             if (key := getattr(job, name)) is not None
         )
-        for (_, key), times in keys.items():
+        for (*_, key), times in keys.items():
             if times > 1:
                 raise DuplicateKey(name, f"{key!r} is carried by {times} jobs of one call")

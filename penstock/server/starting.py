@@ -1,13 +1,17 @@
 """Starting what a caller names: their own jobs under their role, flows composed by the application, anything for the
 service."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypedDict
 
+import msgspec
+
 from penstock.app import Penstock
+from penstock.dedupe import for_tenant, sorted_json
 from penstock.engine import calls
 from penstock.errors import InvalidInput, NotAllowed, UnknownKind
 from penstock.flow import Flow
@@ -46,14 +50,15 @@ async def start(
     _refuse_choices(caller, known, chosen)
     if isinstance(known, FlowMaker):
         whose = owner if caller.is_service else _subject_in(caller, org)
-        return await _start_flow(app, known, params, whose, org, key, counts=counts)
+        return await _start_flow(app, known, params, whose, org, key, counts=counts, by_user=not caller.is_service)
     with _naming_params():
         if caller.is_service:
-            job = await compose_if_large(params, lambda: _using(known, chosen).prepare(**params))
+            placed = _using(known, chosen).using(owner=owner, org=org)
+            asked = {"type": kind, "params": params, "org": org, **chosen}
+            job = await compose_if_large(params, lambda: _keyed(placed.prepare(**params), key, asked))
         else:
             encoded = await compose_if_large(params, lambda: known.encode(params))
     if caller.is_service:
-        job = replace(job, owner=owner, org=org, idempotency_key=key)
         return (await _enqueue(app, [job], owner, counts=counts))[0]
     started = calls.start(kind, encoded, org=org, idempotency_key=key)
     return await app.engine.arun_as(caller.role, caller.claims, started)
@@ -68,26 +73,33 @@ async def _start_flow(
     key: str | None,
     *,
     counts: bool,
+    by_user: bool,
 ) -> Enqueued:
     def make() -> list[NewJob]:
-        jobs = [replace(job, owner=owner, org=org) for job in maker.make(params).jobs()]
-        jobs[0] = replace(jobs[0], idempotency_key=key)
+        jobs = [for_tenant(job, owner, org) for job in maker.make(params).jobs()]
+        jobs[0] = _keyed(jobs[0], key, {"type": maker.kind, "params": params, "org": org})
         return jobs
 
     with _naming_params():
         jobs = await compose(make)
-    return (await _enqueue(app, jobs, owner, maker.options.quota or None, counts=counts))[0]
+    return (await _enqueue(app, jobs, owner, maker.options.quota or None, counts=counts, by_user=by_user))[0]
 
 
 async def _enqueue(
-    app: Penstock, jobs: Sequence[NewJob], owner: str | None, quota: str | None = None, *, counts: bool
+    app: Penstock,
+    jobs: Sequence[NewJob],
+    owner: str | None,
+    quota: str | None = None,
+    *,
+    counts: bool,
+    by_user: bool = False,
 ) -> Sequence[Enqueued]:
     """On somebody's behalf it counts against their quota, unless the service says that it does not."""
     if owner is None:
         return await app.engine.aenqueue(jobs)
     if not counts:
         return await app.engine.aenqueue([replace(job, quota=False) for job in jobs])
-    return await app.engine.arun(await compose(lambda: calls.start_for(owner, quota, jobs)))
+    return await app.engine.arun(await compose(lambda: calls.start_for(owner, quota, jobs, by_user=by_user)))
 
 
 async def start_each(
@@ -132,8 +144,8 @@ async def start_batch(
         flow = Flow(policy="continue")
         for job in prepared:
             flow.add(replace(job, unique_key=None))
-        jobs = [replace(job, owner=owner, org=org) for job in flow.jobs()]
-        jobs[0] = replace(jobs[0], idempotency_key=key)
+        jobs = [for_tenant(job, owner, org) for job in flow.jobs()]
+        jobs[0] = _keyed(jobs[0], key, {"batch": items, "org": org})
         batch, *members = await _enqueue(app, jobs, owner, counts=counts)
         if not batch.created:
             earlier = await app.engine.arun(calls.list_jobs({"parent": str(batch.id)}, None, len(items)))
@@ -155,6 +167,14 @@ def _prepare(
             _refuse_closed(caller, known, owner, counts=counts)
             prepared.append(known.prepare(**params))
     return prepared
+
+
+def _keyed(job: NewJob, key: str | None, asked: Mapping[str, object]) -> NewJob:
+    """With the key of a request, which stands for what was asked: what is made of that may change with a deploy."""
+    if key is None:
+        return job
+    digest = hashlib.sha256(sorted_json(msgspec.json.encode(asked)).encode()).hexdigest()
+    return replace(job, idempotency_key=key, fingerprint=digest)
 
 
 def _known(app: Penstock, kind: str) -> Handler[..., Any] | FlowMaker[...]:

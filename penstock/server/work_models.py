@@ -155,6 +155,9 @@ class FurtherJob(Request):
     limit_key: Text | None = None
     idempotency_key: Text | None = None
     idempotency_ttl: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False), Numeric] | None = None
+    fingerprint: Text | None = Field(
+        default=None, description="What the idempotency key is for, where that is not the job itself."
+    )
     after: Annotated[list[UUID], Field(max_length=10_000)] = Field(default=[])
     parent: UUID | None = None
     weight: Annotated[float, Field(gt=0, lt=1e30, allow_inf_nan=False), Numeric] | None = None

@@ -347,6 +347,11 @@ CREATE FUNCTION penstock.declare_queues(p_queues jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: dedupe_key(text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: disown_artifact(uuid, uuid, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) RETURNS boolean
     LANGUAGE plpgsql
@@ -374,8 +379,8 @@ CREATE FUNCTION penstock.enqueue_jobs(p_jobs jsonb) RETURNS TABLE(id uuid, creat
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: enqueue_one(penstock.jobs, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) RETURNS TABLE(id uuid, created boolean)
+-- Name: enqueue_one(penstock.jobs, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb, p_jobs jsonb) RETURNS TABLE(id uuid, created boolean)
     LANGUAGE plpgsql;
 
 -- Name: enqueue_plain(uuid, text, jsonb, text, integer, integer, timestamp with time zone, double precision, integer, text, text, text, jsonb, boolean); Type: FUNCTION; Schema: penstock; Owner: -
@@ -439,6 +444,11 @@ CREATE FUNCTION penstock.fill_key(p_template text, p_args jsonb) RETURNS text
 
 -- Name: filter_text(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.filter_text(p_filter jsonb) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: fingerprint(jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fingerprint(p_job jsonb, p_jobs jsonb) RETURNS bytea
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1063,6 +1073,11 @@ CREATE FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[]
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: sorted_json(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.sorted_json(p_value jsonb) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: stale_artifacts(interval, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) RETURNS SETOF uuid
     LANGUAGE plpgsql
@@ -1078,8 +1093,8 @@ CREATE FUNCTION penstock.start_batch(p_jobs jsonb, p_org text DEFAULT NULL::text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: start_for(text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) RETURNS TABLE(id uuid, created boolean)
+-- Name: start_for(text, text, jsonb, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean DEFAULT false) RETURNS TABLE(id uuid, created boolean)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1119,8 +1134,8 @@ CREATE FUNCTION penstock.take_back(p_flow penstock.jobs) RETURNS void
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: take_idempotency_key(penstock.jobs, text, double precision); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) RETURNS uuid
+-- Name: take_idempotency_key(text, boolean, text, uuid, bytea, double precision); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1268,7 +1283,8 @@ CREATE TABLE penstock.idempotency_keys (
     key text NOT NULL,
     job uuid NOT NULL,
     fingerprint bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    of_user boolean DEFAULT false NOT NULL
 );
 
 -- Name: kinds; Type: TABLE; Schema: penstock; Owner: -
@@ -1484,7 +1500,7 @@ ALTER TABLE ONLY penstock.history_strays
 
 -- Name: idempotency_keys idempotency_keys_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.idempotency_keys
-    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (owner, key);
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (owner, of_user, key);
 
 -- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.jobs
@@ -1632,7 +1648,7 @@ CREATE INDEX jobs_running_quota ON penstock.jobs USING btree (quota, owner) WHER
 CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state = 'scheduled'::penstock.job_state);
 
 -- Name: jobs_unique; Type: INDEX; Schema: penstock; Owner: -
-CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key) WHERE (unique_key IS NOT NULL);
+CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key, COALESCE(owner, ''::text), COALESCE(org, ''::text)) WHERE (unique_key IS NOT NULL);
 
 -- Name: history_strays_org_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.history_org ATTACH PARTITION penstock.history_strays_org_id_idx;
@@ -2038,6 +2054,10 @@ GRANT ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) TO s
 REVOKE ALL ON FUNCTION penstock.declare_queues(p_queues jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.declare_queues(p_queues jsonb) TO service_role;
 
+-- Name: FUNCTION dedupe_key(p_kind text, p_org text, p_args jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) TO service_role;
+
 -- Name: FUNCTION disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) TO service_role;
@@ -2058,9 +2078,9 @@ GRANT ALL ON FUNCTION penstock.enqueue(kind text, args jsonb, queue text, run_at
 REVOKE ALL ON FUNCTION penstock.enqueue_jobs(p_jobs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.enqueue_jobs(p_jobs jsonb) TO service_role;
 
--- Name: FUNCTION enqueue_one(p_row penstock.jobs, p_job jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb) TO service_role;
+-- Name: FUNCTION enqueue_one(p_row penstock.jobs, p_job jsonb, p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb, p_jobs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.enqueue_one(p_row penstock.jobs, p_job jsonb, p_jobs jsonb) TO service_role;
 
 -- Name: FUNCTION enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb, p_hand boolean); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.enqueue_plain(p_id uuid, p_kind text, p_args jsonb, p_queue text, p_priority integer, p_max_attempts integer, p_run_at timestamp with time zone, p_delay double precision, p_max_snoozes integer, p_owner text, p_org text, p_limit_key text, p_options jsonb, p_hand boolean) FROM PUBLIC;
@@ -2093,6 +2113,10 @@ GRANT ALL ON FUNCTION penstock.fill_key(p_template text, p_args jsonb) TO servic
 REVOKE ALL ON FUNCTION penstock.filter_text(p_filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.filter_text(p_filter jsonb) TO service_role;
 GRANT ALL ON FUNCTION penstock.filter_text(p_filter jsonb) TO authenticated;
+
+-- Name: FUNCTION fingerprint(p_job jsonb, p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fingerprint(p_job jsonb, p_jobs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fingerprint(p_job jsonb, p_jobs jsonb) TO service_role;
 
 -- Name: FUNCTION finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb) FROM PUBLIC;
@@ -2473,6 +2497,10 @@ GRANT ALL ON FUNCTION penstock.shown(p_errors jsonb) TO service_role;
 REVOKE ALL ON FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims integer[], p_seconds double precision[]) TO service_role;
 
+-- Name: FUNCTION sorted_json(p_value jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.sorted_json(p_value jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.sorted_json(p_value jsonb) TO service_role;
+
 -- Name: FUNCTION stale_artifacts(p_grace interval, p_after uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) TO service_role;
@@ -2487,9 +2515,9 @@ REVOKE ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempote
 GRANT ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempotency_key text) TO service_role;
 GRANT ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempotency_key text) TO authenticated;
 
--- Name: FUNCTION start_for(p_owner text, p_quota text, p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb) TO service_role;
+-- Name: FUNCTION start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean) TO service_role;
 
 -- Name: FUNCTION starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
@@ -2515,9 +2543,9 @@ GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
 REVOKE ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) TO service_role;
 
--- Name: FUNCTION take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.take_idempotency_key(p_row penstock.jobs, p_key text, p_ttl double precision) TO service_role;
+-- Name: FUNCTION take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision) TO service_role;
 
 -- Name: FUNCTION take_quota(p_owner text, p_quota text, p_started integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) FROM PUBLIC;

@@ -5,6 +5,7 @@ here.
 """
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -46,6 +47,7 @@ FIELDS: dict[str, object] = {
     "limit_key": "one at a time",
     "idempotency_key": "again",
     "idempotency_ttl": 120.0,
+    "fingerprint": "of a request",
     "after": None,
     "parent": None,
     "weight": 2.5,
@@ -61,7 +63,7 @@ OF_THE_ENGINE = {
     "watched", "counted", "cancel_requested", "progress", "errors", "parked_reason", "parked_since",
 }  # fmt: skip
 """Columns that no enqueuer sets."""
-BESIDE = {"delay", "idempotency_key", "idempotency_ttl", "after"}
+BESIDE = {"delay", "idempotency_key", "idempotency_ttl", "fingerprint", "after"}
 """Fields that are kept elsewhere than in a column of their name."""
 FREE = [name for name in FIELDS if name not in ("id", "after", "parent", "rollup")]
 """Fields that mean something for a job by itself."""
@@ -89,8 +91,8 @@ def _with(name: str, number: int = 0) -> NewJob:
         given[name] = f"{value} {number}"
     if name == "quota":
         given["owner"] = "ada"
-    if name == "idempotency_ttl":
-        given["idempotency_key"] = f"for a while {number}"
+    if name in ("idempotency_ttl", "fingerprint"):
+        given["idempotency_key"] = f"{name} {number}"
     return NewJob(**given)
 
 
@@ -249,9 +251,11 @@ def _assert_kept(
     wanted = getattr(job, name)
     if name == "delay":
         assert (row["run_at"] - row["created_at"]).total_seconds() == wanted
-    elif name in ("idempotency_key", "idempotency_ttl"):
+    elif name in ("idempotency_key", "idempotency_ttl", "fingerprint"):
         [key] = connection.execute("select * from penstock.idempotency_keys where job = %s", [id]).fetchall()
         assert key["key"] == job.idempotency_key
+        if name == "fingerprint":
+            assert key["fingerprint"] == hashlib.sha256(b'"of a request"').digest()
         if name == "idempotency_ttl":
             assert (key["expires_at"] - row["created_at"]).total_seconds() == pytest.approx(wanted, abs=1)
     elif name == "after":

@@ -111,5 +111,5 @@ def test_a_failed_job_does_not_come_back_while_another_has_its_key(app: Penstock
     failed = sync.enqueue()
     worker.fail(worker.claim_one())
     sync.enqueue()
-    with pytest.raises(UniqueKeyTaken, match="another job holds sync nightly"):
+    with pytest.raises(UniqueKeyTaken, match="another sync holds it"):
         failed.retry()

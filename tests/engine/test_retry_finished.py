@@ -80,7 +80,7 @@ def test_a_retry_is_refused_while_another_job_holds_the_unique_key(hand: Hand) -
     id = hand.add(unique_key="k", max_attempts=1)
     worker.fail(worker.claim_one())
     holder = hand.add(unique_key="k")
-    with pytest.raises(UniqueKeyTaken, match="another job holds work k"):
+    with pytest.raises(UniqueKeyTaken, match="another work holds it"):
         hand.run(calls.retry([id]))
     assert hand.states(id, holder) == ["failed", "ready"]
     worker.complete(worker.claim_one())

@@ -43,10 +43,10 @@ def start_batch(
     )
 
 
-def start_for(owner: str, quota: str | None, jobs: Sequence[NewJob]) -> Call[list[Enqueued]]:
+def start_for(owner: str, quota: str | None, jobs: Sequence[NewJob], *, by_user: bool = False) -> Call[list[Enqueued]]:
     return Call(
-        "select id, created from penstock.start_for(%s, %s, %s::text::jsonb)",
-        [owner, quota, to_json([job.to_json() for job in jobs])],
+        "select id, created from penstock.start_for(%s, %s, %s::text::jsonb, %s)",
+        [owner, quota, to_json([job.to_json() for job in jobs]), by_user],
         _read_enqueued,
     )
 

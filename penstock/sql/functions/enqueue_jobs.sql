@@ -47,7 +47,7 @@ begin
       end if;
       select e.id, e.created
         into v_row.id, created
-        from penstock.enqueue_one(v_row, v_job) as e;
+        from penstock.enqueue_one(v_row, v_job, p_jobs) as e;
       if created then
         v_queues := v_queues || v_row.queue;
       elsif v_row.rollup is not null then

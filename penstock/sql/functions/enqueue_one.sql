@@ -1,17 +1,20 @@
 -- Writes one job that new_job() has read, and returns its id and whether it is new. Two hundred callers with one unique
 -- key at once make one job: the index decides, and whoever loses waits for the winner's commit, then finds it, or is
 -- the next to try when the winner rolled back or the job has finished meanwhile.
-create or replace function penstock.enqueue_one(p_row penstock.jobs, p_job jsonb)
+create or replace function penstock.enqueue_one(p_row penstock.jobs, p_job jsonb, p_jobs jsonb)
 returns table (id uuid, created boolean)
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   v_key text := p_job->>'idempotency_key';
+  v_of_user boolean := coalesce((p_job->>'key_of_user')::boolean, false);
   v_fair_by text;
 begin
   if v_key is not null then
-    id := penstock.take_idempotency_key(p_row, v_key, (p_job->>'idempotency_ttl')::double precision);
+    id := penstock.take_idempotency_key(
+      coalesce(p_row.owner, ''), v_of_user, v_key, p_row.id, penstock.fingerprint(p_job, p_jobs),
+      (p_job->>'idempotency_ttl')::double precision);
     if id is not null then
       created := false;
       return next;
@@ -34,16 +37,21 @@ begin
   loop
     insert into penstock.jobs
     select p_row.*
-        on conflict (kind, unique_key) where unique_key is not null do nothing
+        on conflict (kind, unique_key, coalesce(owner, ''), coalesce(org, '')) where unique_key is not null do nothing
     returning id into id;
     created := found;
     if not created then
-      select id into id from penstock.jobs where kind = p_row.kind and unique_key = p_row.unique_key;
+      select id into id
+        from penstock.jobs
+       where kind = p_row.kind and unique_key = p_row.unique_key
+         and coalesce(owner, '') = coalesce(p_row.owner, '') and coalesce(org, '') = coalesce(p_row.org, '');
     end if;
     exit when id is not null;
   end loop;
   if not created then
-    update penstock.idempotency_keys set job = enqueue_one.id where owner = coalesce(p_row.owner, '') and key = v_key;
+    update penstock.idempotency_keys
+       set job = enqueue_one.id
+     where owner = coalesce(p_row.owner, '') and of_user = v_of_user and key = v_key;
     delete from penstock.edges where job = p_row.id;
   end if;
   return next;

@@ -23,8 +23,11 @@ begin
     'usage_folded', penstock.fold_usage());
   -- what somebody's open transaction has touched is left for the next round: waiting for it would hold up everything
   delete from penstock.idempotency_keys as k
-   using (select owner, key from penstock.idempotency_keys where expires_at < v_now for update skip locked) as old
-   where old.owner = k.owner and old.key = k.key;
+   using (select owner, of_user, key
+            from penstock.idempotency_keys
+           where expires_at < v_now
+             for update skip locked) as old
+   where old.owner = k.owner and old.of_user = k.of_user and old.key = k.key;
   delete from penstock.operations where day < (v_now at time zone 'utc')::date - 1;
   delete from penstock.waiting as w where not exists (select from penstock.leases as l where l.id = w.lease);
   delete from penstock.starts as s

@@ -14,7 +14,8 @@ begin
   select key into v_unknown
     from jsonb_object_keys(p_job) as key
    where key <> all('{id,kind,queue,args,priority,run_at,delay,max_attempts,max_snoozes,owner,org,unique_key,limit_key,
-                      idempotency_key,idempotency_ttl,parent,after,weight,phase,watched,options,rollup,quota}'::text[])
+                      idempotency_key,idempotency_ttl,fingerprint,key_of_user,parent,after,weight,phase,watched,options,
+                      rollup,quota}'::text[])
    limit 1;
   if found then
     raise exception '%: no such field of a job', v_unknown using errcode = 'PS001';

@@ -48,16 +48,19 @@ begin
   perform penstock.lock_flows(array(select parent from penstock.history where id = any(v_revived)));
   -- whoever retries them at the same time waits here, and finds them alive
   perform from penstock.history where id = any(v_revived) order by id for update;
-  select h.kind || ' ' || h.unique_key
+  select h.kind
     into v_taken
     from penstock.history as h
    where h.id = any(v_revived) and h.unique_key is not null
-     and (exists (select from penstock.jobs as j where j.kind = h.kind and j.unique_key = h.unique_key)
+     and (exists (select from penstock.jobs as j
+                   where j.kind = h.kind and j.unique_key = h.unique_key
+                     and coalesce(j.owner, '') = coalesce(h.owner, '') and coalesce(j.org, '') = coalesce(h.org, ''))
           or exists (select from penstock.history as o
-                      where o.id = any(v_revived) and o.kind = h.kind and o.unique_key = h.unique_key and o.id <> h.id))
+                      where o.id = any(v_revived) and o.kind = h.kind and o.unique_key = h.unique_key and o.id <> h.id
+                        and o.owner is not distinct from h.owner and o.org is not distinct from h.org))
    limit 1;
   if found then
-    raise exception 'unique_key: another job holds %', v_taken
+    raise exception 'unique_key: another % holds it', v_taken
       using errcode = 'PS006', hint = 'retry it when that one has finished';
   end if;
 

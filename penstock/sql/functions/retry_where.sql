@@ -13,11 +13,14 @@ declare
 begin
   execute format(
     'select array_agg(id) from (
-       select distinct on (coalesce(kind || '' '' || unique_key, id::text)) id
+       select distinct on (kind, unique_key, owner, org, case when unique_key is null then id end) id
          from penstock.history as h
         where %s
-          and not exists (select from penstock.jobs as j where j.kind = h.kind and j.unique_key = h.unique_key)
-        order by coalesce(kind || '' '' || unique_key, id::text), id desc) as failed',
+          and not exists (
+            select from penstock.jobs as j
+             where j.kind = h.kind and j.unique_key = h.unique_key
+               and coalesce(j.owner, '''') = coalesce(h.owner, '''') and coalesce(j.org, '''') = coalesce(h.org, ''''))
+        order by kind, unique_key, owner, org, case when unique_key is null then id end, id desc) as failed',
     penstock.filter_text(v_filter))
     into v_ids using v_filter;
   begin

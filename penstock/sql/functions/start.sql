@@ -12,7 +12,9 @@ declare
   v_job jsonb := penstock.job_of_user(p_kind, p_args, v_caller, p_org);
 begin
   if p_idempotency_key is not null then
-    v_job := v_job || jsonb_build_object('idempotency_key', p_idempotency_key);
+    v_job := v_job || jsonb_build_object(
+      'idempotency_key', p_idempotency_key, 'key_of_user', true,
+      'fingerprint', jsonb_build_array(p_kind, coalesce(p_args, '{}'), p_org));
   end if;
   select e.id, e.created into id, created from penstock.enqueue_jobs(jsonb_build_array(v_job)) as e;
   if created then

@@ -24,7 +24,8 @@ begin
   v_ids := array(select penstock.uuid7() from generate_series(1, v_size + 1));
   v_ids := array(select each from unnest(v_ids) as each order by each);
   v_batch := penstock.batch_of(v_ids[v_size + 1], p_jobs) || jsonb_strip_nulls(jsonb_build_object(
-    'owner', v_caller, 'org', p_org, 'idempotency_key', p_idempotency_key));
+    'owner', v_caller, 'org', p_org, 'idempotency_key', p_idempotency_key, 'key_of_user', true))
+    || jsonb_build_object('fingerprint', jsonb_build_array('batch', p_jobs, p_org));
   select v_batch_and_jobs.jobs
     into v_batch
     from (select jsonb_build_array(v_batch) || jsonb_agg(

@@ -1,7 +1,7 @@
 -- Enqueues jobs, a flow for instance, on a user's behalf and against their quota: for code that is trusted to compose them.
 -- The first carries the quota's name, by which it counts as unfinished, and again when it is retried. Without one each job counts
--- against the quota of its kind.
-create or replace function penstock.start_for(p_owner text, p_quota text, p_jobs jsonb)
+-- against the quota of its kind. p_by_user: the idempotency key is the user's own.
+create or replace function penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean default false)
 returns table (id uuid, created boolean)
 language plpgsql
 as $$
@@ -9,6 +9,7 @@ declare
   v_quota text;
   v_jobs int;
 begin
+  p_jobs := jsonb_set(p_jobs, '{0,key_of_user}', to_jsonb(p_by_user));
   if p_quota is not null then
     -- whatever runs of it counts
     p_jobs := (
