@@ -44,6 +44,7 @@ from penstock.worker.lane import check_slots
 from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
 from penstock.worker.worker import SLOTS
+from penstock.workers import Workers
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
@@ -90,6 +91,7 @@ class Penstock:
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
         self.usage = Meter(self.engine)
+        self.workers = Workers(self.engine)
         address = artifacts or os.environ.get("PENSTOCK_ARTIFACTS") or Path(folder) / "artifacts"
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
         self.routers: list[APIRouter] = []

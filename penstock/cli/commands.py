@@ -15,6 +15,7 @@ from penstock.cli.server import server, up
 from penstock.cli.token import token
 from penstock.cli.wake import wake
 from penstock.cli.worker import tick, worker
+from penstock.cli.workers import workers
 
 cli = typer.Typer(
     name="penstock",
@@ -27,6 +28,7 @@ cli.command()(up)
 cli.command()(server)
 cli.command()(worker)
 cli.command()(tick)
+cli.command()(on_database(workers))
 cli.command()(on_database(wake))
 cli.command()(migrate)
 cli.command()(on_database(enqueue))

@@ -1,5 +1,6 @@
 """`penstock jobs`: look through jobs and change their course."""
 
+import dataclasses
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import Job, JobState
 from penstock.jobs import Filter
 from penstock.logs import counted, shown
+from penstock.workers import Holder
 
 jobs = typer.Typer(help="Look through jobs, live and finished, and change their course.", no_args_is_help=True)
 
@@ -91,14 +93,19 @@ def show(
     job = app.jobs.get(id)
     if job is None:
         raise UnknownJob(f"there is no job {id}")
+    holder = app.workers.holder_of(id)
     if json:
-        print_json(job)
+        print_json({**dataclasses.asdict(job), "worker": holder})
     else:
-        _print_job(job)
+        _print_job(job, holder)
 
 
-def _print_job(job: Job) -> None:
+def _print_job(job: Job, holder: Holder | None) -> None:
     print_record(job, (name for name in Job.__slots__ if name != "errors"))
+    if holder is not None:
+        heard = f"heard of at {holder.heard_at.astimezone():%m-%d %H:%M:%S}"
+        told = f"{holder.worker}, host {holder.host}, pid {holder.pid}, for {holder.seconds:,.0f} s, {heard}"
+        out.print(f"[bold]{'runs on':>16}[/]  {escape(shown(told))}", soft_wrap=True, highlight=False)
     for error in job.errors:
         told = f"attempt {error.get('attempt', '-')} at {error.get('at')}: {error.get('error')}"
         out.print(f"[bold red]{'error':>16}[/]  {escape(shown(told))}", highlight=False)
@@ -154,11 +161,18 @@ def cancel(
         with err.status("looking…"):
             chosen = [job.id for job in app.jobs.each(**_filter(queue, kind, states))]
         ask(f"Cancel {counted(len(chosen), 'job')}?", yes=yes)
-    cancelled = app.jobs.cancel(*chosen)
+    reached = app.jobs.cancel(*chosen)
+    live = [each for each in JobState if not each.final]
+    asked = {job.id for job in app.jobs.each(ids=reached, state=live)} if reached else set()
+    stopping = [id for id in reached if id in asked]
+    cancelled = [id for id in reached if id not in asked]
     if json:
-        print_json({"cancelled": cancelled})
-    else:
+        print_json({"cancelled": cancelled, "stopping": stopping})
+        return
+    if cancelled or not stopping:
         out.print(f"{counted(len(cancelled), 'job')} cancelled")
+    if stopping:
+        out.print(counted(len(stopping), "running job was asked to stop", "running jobs were asked to stop"))
 
 
 @jobs.command()

@@ -61,6 +61,29 @@ EXAMPLES: dict[str, Any] = {
     },
     "JobStatus": _STATUS,
     "JobPage": {"jobs": [{**_STATUS, "artifacts": []}], "nextCursor": None},
+    "WorkersAlive": {
+        "workers": [
+            {
+                "name": "jobs-1:4711",
+                "host": "jobs-1",
+                "pid": 4711,
+                "queues": ["default"],
+                "since": "2026-01-31T11:00:00Z",
+                "heardAt": "2026-01-31T12:00:00Z",
+                "running": [
+                    {
+                        "id": _JOB,
+                        "type": "export_pdf",
+                        "queue": "default",
+                        "attempt": 1,
+                        "since": "2026-01-31T11:59:00Z",
+                        "seconds": 61.2,
+                        "cancelRequested": False,
+                    }
+                ],
+            }
+        ]
+    },
     "Cancelled": {"id": _JOB, "message": "Job cancelled"},
     "Retried": {"id": _JOB, "status": "queued"},
     "TickRequest": {"limit": 10, "budget": 25},

@@ -168,6 +168,13 @@ class AttemptError(Shape):
     traceback: str | None = None
 
 
+class RunsOn(Shape):
+    name: str = Field(examples=["jobs-1:4711"])
+    host: str | None
+    pid: int | None
+    since: datetime
+
+
 class JobStatus(Shape):
     id: UUID
     type: str
@@ -193,6 +200,9 @@ class JobStatus(Shape):
         default=None,
         description="For the service only: why it waits for another worker. Those that met it have no handler of its "
         "kind, or none that takes its arguments.",
+    )
+    worker: RunsOn | None = Field(
+        default=None, description="For the service only, where one job is asked for and runs: which worker runs it."
     )
     errors: list[AttemptError] | None = Field(
         default=None, description="For the service only, where one job is asked for: what its attempts failed of."
@@ -257,6 +267,30 @@ class Scale(Shape):
     wanted_workers: int = Field(
         description="How many workers the backlog calls for; KEDA: valueLocation=wantedWorkers."
     )
+
+
+class WorkerJob(Shape):
+    id: UUID
+    type: str
+    queue: str
+    attempt: int
+    since: datetime
+    seconds: float
+    cancel_requested: bool
+
+
+class WorkerAlive(Shape):
+    name: str = Field(examples=["jobs-1:4711"])
+    host: str | None
+    pid: int | None
+    queues: list[str]
+    since: datetime
+    heard_at: datetime = Field(description="Its last heartbeat.")
+    running: list[WorkerJob] = Field(description="The one that runs longest first.")
+
+
+class WorkersAlive(Shape):
+    workers: list[WorkerAlive]
 
 
 class UsageRow(Shape):

@@ -8,6 +8,7 @@ import msgspec
 
 from penstock.engine.calls import SeenJob
 from penstock.job import JobState
+from penstock.workers import Holder
 
 Status = Literal["queued", "processing", "completed", "failed", "cancelled"]
 
@@ -79,6 +80,10 @@ def job_shape(job: SeenJob, artifacts: Sequence[Mapping[str, Any]] = ()) -> dict
 def service_shape(job: SeenJob, artifacts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """With what only whoever runs the system is told."""
     return job_shape(job, artifacts) | {"parkedReason": job.parked_reason, "errors": job.errors}
+
+
+def worker_shape(holder: Holder) -> dict[str, Any]:
+    return {"name": holder.worker, "host": holder.host, "pid": holder.pid, "since": holder.since}
 
 
 def encode(shape: object) -> bytes:

@@ -1211,6 +1211,13 @@ CREATE FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_i
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: workers(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.workers(p_job uuid DEFAULT NULL::uuid) RETURNS TABLE(lease bigint, worker text, host text, pid integer, queues text[], started_at timestamp with time zone, heard_at timestamp with time zone, running jsonb)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: application_migrations; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.application_migrations (
     application text NOT NULL,
@@ -2603,6 +2610,10 @@ GRANT ALL ON FUNCTION penstock.watch(p_id uuid) TO service_role;
 -- Name: FUNCTION withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_id uuid) TO service_role;
+
+-- Name: FUNCTION workers(p_job uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.workers(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.workers(p_job uuid) TO service_role;
 
 -- Name: TABLE application_migrations; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.application_migrations TO service_role;

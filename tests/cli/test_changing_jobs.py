@@ -47,7 +47,7 @@ def test_retry_by_filter_does_not_ask_when_told_yes(penstock: Command, failed: l
 
 def test_cancel_by_id_asks_nothing(penstock: Command, send: Send, failed: list[str]) -> None:
     live = str(send.enqueue("x").id)
-    assert penstock.json("jobs", "cancel", live, failed[0]) == {"cancelled": [live]}
+    assert penstock.json("jobs", "cancel", live, failed[0]) == {"cancelled": [live], "stopping": []}
     assert penstock.lines("jobs", "cancel", live) == ["0 jobs cancelled"]
 
 
@@ -62,9 +62,11 @@ def test_cancel_by_filter_tells_how_many_and_takes_no_for_an_answer(
     assert (refused.exit_code, refused.stdout) == (1, " n\n")
     assert "Cancel 3 jobs? [y/N]" in refused.stderr
     assert states() == before
-    assert penstock.lines("jobs", "cancel", "-q", "mail", answer="y\n") == ["3 jobs cancelled"]
+    assert penstock.lines("jobs", "cancel", "-q", "mail", answer="y\n") == [
+        "2 jobs cancelled", "1 running job was asked to stop"
+    ]  # fmt: skip
     assert sorted(states().values()) == ["cancelled", "cancelled", "ready", "running"]
-    assert penstock.json("jobs", "cancel", "--state", "ready", "--yes") == {"cancelled": [other]}
+    assert penstock.json("jobs", "cancel", "--state", "ready", "--yes") == {"cancelled": [other], "stopping": []}
 
 
 @pytest.mark.parametrize("command", ["retry", "cancel", "purge"])

@@ -216,3 +216,17 @@ async def test_pages_of_an_allowed_origin_may_ask_and_others_may_not(app: Pensto
 async def test_without_the_setting_no_page_may_ask(api: Api) -> None:
     answer = await api.nobody.get("/healthz", headers={"Origin": "https://shop.example.com"})
     assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_the_service_finds_out_who_runs_a_job_and_users_do_not(api: Api, app: Penstock) -> None:
+    id = await api.user().start("work", n=1)
+    lease = await app.engine.arun(calls.open_lease("busy", queues=["default"], host="jobs-1", pid=4711))
+    await app.engine.claim(lease, "default", 1)
+    told = (await api.service.get(f"/api/jobs/{id}")).json()
+    assert {name: told["worker"][name] for name in ("name", "host", "pid")} == {
+        "name": "busy", "host": "jobs-1", "pid": 4711
+    }  # fmt: skip
+    assert "worker" not in (await api.user().get(f"/api/jobs/{id}")).json()
+    [worker] = (await api.service.get("/api/workers")).json()["workers"]
+    assert [job["id"] for job in worker["running"]] == [id]
+    assert (await api.user().get("/api/workers")).status_code == 403

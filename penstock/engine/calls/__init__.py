@@ -72,6 +72,7 @@ from penstock.engine.calls.starting import (
     start_for,
 )
 from penstock.engine.calls.upkeep import maintain, next_run_at, promote, reclaim, tend
+from penstock.engine.calls.workers import LiveWorker, RunningJob, workers
 from penstock.engine.calls.working import (
     Extended,
     claim,
@@ -102,8 +103,10 @@ __all__ = [
     "Backlog",
     "Channels",
     "Extended",
+    "LiveWorker",
     "Parked",
     "QueueScale",
+    "RunningJob",
     "SeenJob",
     "abandon_artifact",
     "abandon_upload",
@@ -198,4 +201,5 @@ __all__ = [
     "watch",
     "withdraw_artifact",
     "withdraw_upload",
+    "workers",
 ]

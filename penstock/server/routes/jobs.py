@@ -19,7 +19,7 @@ from penstock.server.documented import problems
 from penstock.server.http.route import CheckedRoute
 from penstock.server.problems import Problem, not_found
 from penstock.server.services import Caller, Shared
-from penstock.server.shapes import encode, job_shape, service_shape, version_of
+from penstock.server.shapes import encode, job_shape, service_shape, version_of, worker_shape
 from penstock.server.visible import run_for, visible_job
 
 router = APIRouter(route_class=CheckedRoute, tags=["jobs"])
@@ -161,10 +161,13 @@ async def get_job(id: UUID, request: Request, caller: Caller, shared: Shared) ->
     job = await visible_job(shared, caller, id)
     artifacts = await artifact_links(shared, job.artifacts or ())
     shaped = service_shape if caller.is_service else job_shape
-    shape = encode(shaped(job, artifacts))
+    holder = await shared.app.workers.aholder_of(id) if caller.is_service and job.state is JobState.RUNNING else None
+    # the seconds since its last heartbeat would make every answer another one
+    worker = {"worker": worker_shape(holder)} if holder is not None else {}
+    shape = encode({**shaped(job, artifacts), **worker})
     # links are signed for some time: a client that is told "not changed" must not be left with dead ones
     period = int(time.time() // (shared.settings.link_seconds / 2)) if artifacts else 0
-    stable = encode(shaped(job, [{**link, "url": None} for link in artifacts])) if artifacts else shape
+    stable = encode({**shaped(job, [{**link, "url": None} for link in artifacts]), **worker}) if artifacts else shape
     etag = f'W/"{version_of(stable)}-{period}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     if etag in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:

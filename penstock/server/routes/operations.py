@@ -134,6 +134,26 @@ async def readyz(shared: Shared) -> Response:
 
 
 @router.get(
+    "/api/workers", summary="Who works, and on what", response_model=models.WorkersAlive, responses=problems(403)
+)
+async def get_workers(_: Service, shared: Shared) -> Response:
+    """Every worker that holds a lease, with the service key: where it is, and what it runs for how long."""
+    found = [
+        {
+            "name": each.worker, "host": each.host, "pid": each.pid, "queues": each.queues, "since": each.started_at,
+            "heardAt": each.heard_at,
+            "running": [
+                {"id": job.id, "type": job.kind, "queue": job.queue, "attempt": job.attempt, "since": job.since,
+                 "seconds": job.seconds, "cancelRequested": job.cancel_requested}
+                for job in each.running
+            ],
+        }
+        for each in await shared.app.workers.alist()
+    ]  # fmt: skip
+    return Response(encode({"workers": found}), media_type=_JSON)
+
+
+@router.get(
     "/metrics",
     summary="Metrics for Prometheus",
     response_class=Response,
