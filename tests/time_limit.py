@@ -19,8 +19,8 @@ import _pytest
 import pluggy
 import pytest
 
-SECONDS = 90.0
-"""For each of set-up, test and tear-down: ten times what the slowest takes on two idle cores."""
+SECONDS = 120.0
+"""For each of set-up, test and tear-down: on idle cores the slowest takes a tenth of it."""
 AGAIN = 15.0
 """Seconds after which what hangs in its own cleaning-up is interrupted once more."""
 _OF_PYTEST = tuple(str(Path(file).parent) for file in (_pytest.__file__, pluggy.__file__) if file)

@@ -12,7 +12,7 @@ import pytest
 from penstock import JobState, NewJob
 from penstock.job import new_job_id
 from penstock.payload import encode_args
-from penstock.server import waiting_workers
+from penstock.server import long_polls, waiting_workers
 from tests.conftest import Connect
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api
@@ -219,11 +219,15 @@ async def test_a_waiting_claim_gets_the_job_that_comes(
 
 
 async def test_a_waiting_claim_ends_with_nothing_when_its_time_is_over(
-    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lease = await open_lease(client, seconds=0.6)
-    assert await claim(client, lease, wait=1.5) == []  # and keeps the lease meanwhile
-    assert (await client.post(f"/api/work/leases/{lease}/heartbeat")).json()["alive"] is True
+    monkeypatch.setattr(long_polls, "_EXTEND", 1 / 300)
+    lease = await open_lease(client)
+    until_when = "select expires_at from penstock.leases where id = %s"
+    [[before]] = watch.execute(until_when, [lease]).fetchall()
+    assert await claim(client, lease, wait=0.5) == []  # and keeps the lease meanwhile
+    [[after]] = watch.execute(until_when, [lease]).fetchall()
+    assert (after - before).total_seconds() > 0.2
     await until_waiting(watch)
 
 

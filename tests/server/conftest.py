@@ -18,7 +18,7 @@ async def app(url: str) -> AsyncIterator[Penstock]:
 
 @pytest.fixture
 def settings() -> ServerSettings:
-    return ServerSettings(service_key=KEY, jwt_secret=SECRET)
+    return ServerSettings(service_key=KEY, jwt_secret=SECRET, database_timeout=30.0)
 
 
 @pytest.fixture

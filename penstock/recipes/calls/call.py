@@ -95,12 +95,10 @@ class CallFiles:
 
     async def fetch(self, file: File, to: Path) -> Path:
         """Brings a file onto this machine, however large it is."""
-        opened = await asyncio.to_thread(to.open, "wb")
-        try:
+        # not opened in a thread: cancelled meanwhile, nobody would have it to close
+        with to.open("wb") as opened:
             async for chunk in self._app.artifacts.aopen(file.id):
                 await asyncio.to_thread(opened.write, chunk)
-        finally:
-            await asyncio.to_thread(opened.close)
         return to
 
     async def read(self, file: File) -> bytes:
