@@ -131,7 +131,8 @@ def add_flow(
         )
         return Spoken(path, seconds)
 
-    @app.job(kind=KIND, queue=queues["book"], max_attempts=max_attempts, backoff=backoff, timeout=600)
+    # unique: who clicks twice gets the reading that is under way
+    @app.job(kind=KIND, queue=queues["book"], max_attempts=max_attempts, backoff=backoff, timeout=600, unique=True)
     async def bind(
         ctx: Context, person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS
     ) -> Bound | Fail:

@@ -22,7 +22,7 @@ from penstock.recipes.readings.voice.espeak import EspeakVoice
 from tests.conftest import Connect
 from tests.recipes.readings.conftest import MakeApp
 from tests.recipes.readings.people import ADA, BOTH, ShortWriter
-from tests.recipes.readings.reading import reading
+from tests.recipes.readings.reading import Reader, reading
 from tests.worker.running import working
 
 
@@ -181,6 +181,23 @@ async def test_a_second_worker_gets_half_of_the_recordings(make: MakeApp, connec
             assert connect().execute(running).fetchone() == (4,)
             voice.go.set()
             assert (await ada.ended(id))["status"] == "completed"
+
+
+async def test_who_clicks_twice_gets_the_reading_that_is_under_way(make: MakeApp, connect: Connect) -> None:
+    async with reading(make(), worker=False) as ada:
+        clicks = await asyncio.gather(*(ada.start(BOTH) for _ in range(4)))
+        assert len(set(clicks)) == 1
+        without, unknown = ({"person1": ADA | {"birthTime": None}}, {"person1": {**ADA}})
+        del unknown["person1"]["birthTime"]
+        assert await ada.start(without) == await ada.start(unknown) != clicks[0]
+        eve = Reader(ada.client, "eve")
+        hers = await eve.start(BOTH)
+        assert hers != clicks[0]
+        assert (await eve.look(hers))["owner"] == "eve"
+        # one flow each, and nothing besides
+        assert connect().execute("select count(*) from penstock.jobs").fetchone() == (3 * 8,)
+        await ada.ask("DELETE", f"/api/jobs/{clicks[0]}")
+        assert await ada.start(BOTH) != clicks[0], "one that has ended stands for nothing"
 
 
 async def test_readings_are_few_and_kept_for_a_month(make: MakeApp, connect: Connect) -> None:
