@@ -1,7 +1,9 @@
 """Penstock: the application object that handlers belong to and jobs are enqueued through."""
 
 import asyncio
+import math
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -13,6 +15,8 @@ from uuid import UUID
 import psycopg
 
 from penstock.artifacts import Artifacts, Storage
+from penstock.artifacts.links import signing_secret
+from penstock.artifacts.watch_token import make_watch_token
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
 from penstock.engine import PostgresEngine, calls
@@ -97,6 +101,8 @@ class Penstock:
         self.routers: list[APIRouter] = []
         self.upload_paths: set[str] = set()
         self.examples: list[str] = []
+        self._signing_secret: str | None = None
+        """That of the server which this process has made of it."""
         self._kinds = Kinds(self.engine, max_payload)
         self._middleware: list[Middleware] = []
         self._failure_hooks: list[FailureHook] = []
@@ -340,6 +346,23 @@ class Penstock:
         """A handle on a job by its id."""
         return JobHandle(self.engine, id)
 
+    def watch_token(self, job: UUID | JobHandle[Any], seconds: float = 3600.0) -> str:
+        """Lets whoever has it watch this one job for a while: new EventSource(`/api/jobs/${id}/stream?watch=${token}`).
+
+        For users that your own session knows, and who have no token of ours. It opens the job's status and stream, with
+        links to its files, and nothing else; check that the job is theirs before you hand it out. It is signed with
+        PENSTOCK_SIGNING_SECRET, else with PENSTOCK_SERVICE_KEY, which must be the server's.
+        """
+        if not 0 < seconds <= 604_800:
+            raise InvalidInput("seconds", f"must be more than 0 and at most a week, not {seconds!r}")
+        named = (os.environ.get(f"PENSTOCK_{name}") for name in ("SIGNING_SECRET", "SERVICE_KEY"))
+        secret = self._signing_secret or signing_secret(*named)
+        if not secret:
+            raise PenstockError(
+                "watch tokens are signed: set PENSTOCK_SIGNING_SECRET (or PENSTOCK_SERVICE_KEY) here as for the server"
+            )
+        return make_watch_token(secret, job if isinstance(job, UUID) else job.id, math.ceil(time.time() + seconds))
+
     # Running jobs.
 
     def middleware(self, middleware: M) -> M:
@@ -431,7 +454,9 @@ class Penstock:
         """
         from penstock.server import Server, ServerSettings
 
-        return Server(self, ServerSettings.from_environment(**settings)).asgi
+        chosen = ServerSettings.from_environment(**settings)
+        self._signing_secret = signing_secret(chosen.signing_secret, chosen.service_key)
+        return Server(self, chosen).asgi
 
     def _registry(self) -> Registry:
         return Registry(

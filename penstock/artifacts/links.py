@@ -23,6 +23,11 @@ def signing_secret_of(service_key: str) -> str:
     return hmac.new(service_key.encode(), b"penstock signing secret", hashlib.sha256).hexdigest()
 
 
+def signing_secret(given: str | None, service_key: str | None) -> str | None:
+    """The one that is for signing, else one derived from the service key; None without either."""
+    return given or (signing_secret_of(service_key) if service_key else None)
+
+
 class Links:
     """Makes links and checks them. Whoever has the secret can make some; nobody else can, or change one."""
 
@@ -34,13 +39,10 @@ class Links:
         return f"Links({self._base!r})"
 
     @classmethod
-    def derived_from(
-        cls, signing_secret: str | None, service_key: str | None, public_url: str | None
-    ) -> "Links | None":
+    def derived_from(cls, given: str | None, service_key: str | None, public_url: str | None) -> "Links | None":
         """With the secret that is for signing, else with one derived from the service key; None without either."""
-        if signing_secret:
-            return cls(signing_secret, public_url)
-        return cls(signing_secret_of(service_key), public_url) if service_key else None
+        secret = signing_secret(given, service_key)
+        return cls(secret, public_url) if secret else None
 
     def make(self, id: UUID, expires: int, purpose: Purpose = "link") -> str:
         """`expires` in seconds of the epoch."""

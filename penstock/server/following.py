@@ -9,6 +9,8 @@ from uuid import UUID
 import msgspec
 from fastapi import Depends, Request
 
+from penstock.artifacts.links import signing_secret
+from penstock.artifacts.watch_token import read_watch_token
 from penstock.engine.calls import SeenJob
 from penstock.server.http.address import scrub
 from penstock.server.identity import Identity
@@ -17,8 +19,26 @@ from penstock.server.services import Services, services_of, user_or_service
 from penstock.server.states import State
 
 
+async def caller_of_job(request: Request) -> Identity:
+    """By the headers; by `watch` in the address for whoever was given a token for this one job."""
+    token = request.query_params.get("watch")
+    if token is None:
+        return await user_or_service(request)
+    scrub(request.scope)
+    settings = services_of(request).settings
+    secret = signing_secret(settings.signing_secret, settings.service_key)
+    try:
+        job = UUID(str(request.path_params.get("id")))
+    except ValueError:
+        raise not_found() from None
+    expires = read_watch_token(secret, job, token, time.time()) if secret else None
+    if expires is None:
+        raise Problem(401, "watch: the token is for another job, or over; ask for another where you got it")
+    return Identity("anon", claims=f'{{"role":"anon","exp":{expires}}}', watches=job)
+
+
 async def caller_of_stream(request: Request) -> Identity:
-    """By the headers; by `access_token` in the address for a browser's EventSource, which cannot set any."""
+    """The same; also by `access_token` in the address for a browser's EventSource, which cannot set headers."""
     token = request.query_params.get("access_token")
     if token is not None and "authorization" not in request.headers:
         caller = await services_of(request).authenticator.identify({"authorization": f"Bearer {token}"})
@@ -26,9 +46,10 @@ async def caller_of_stream(request: Request) -> Identity:
         if caller.is_service:
             raise Problem(401, "the service key does not belong into an address, which is logged: send it as a header")
         return caller
-    return await user_or_service(request)
+    return await caller_of_job(request)
 
 
+JobCaller = Annotated[Identity, Depends(caller_of_job)]
 StreamCaller = Annotated[Identity, Depends(caller_of_stream)]
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 Role = Literal["anon", "authenticated", "service_role"]
 
@@ -14,6 +15,8 @@ class Identity:
     subject: str | None = None
     orgs: tuple[str, ...] = ()
     claims: str = "{}"
+    watches: UUID | None = None
+    """The one job that it may see, and nothing else: it came with a watch token."""
 
     @property
     def is_service(self) -> bool:

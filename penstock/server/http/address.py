@@ -97,7 +97,7 @@ def _networks(given: str) -> tuple[Network, ...] | None:
 
 def without_token(query: bytes) -> bytes:
     """An address's query as a log may have it."""
-    return re.sub(rb"(^|&)(access_token=)[^&]*", rb"\1\2...", query)
+    return re.sub(rb"(^|&)((?:access_token|watch)=)[^&]*", rb"\1\2...", query)
 
 
 def scrub(scope: "dict[str, Any] | Scope") -> None:

@@ -16,6 +16,7 @@ from penstock.server import models, starting
 from penstock.server.artifact_links import artifact_links
 from penstock.server.composer import compose
 from penstock.server.documented import problems
+from penstock.server.following import JobCaller
 from penstock.server.http.route import CheckedRoute
 from penstock.server.problems import Problem, not_found
 from penstock.server.services import Caller, Shared
@@ -157,7 +158,7 @@ def _page(jobs: Sequence[SeenJob], limit: int, shape: Callable[[SeenJob], object
     response_model=models.JobStatus,
     responses=problems(404) | {304: {"description": "It has not changed since the ETag in If-None-Match."}},
 )
-async def get_job(id: UUID, request: Request, caller: Caller, shared: Shared) -> Response:
+async def get_job(id: UUID, request: Request, caller: JobCaller, shared: Shared) -> Response:
     job = await visible_job(shared, caller, id)
     artifacts = await artifact_links(shared, job.artifacts or ())
     shaped = service_shape if caller.is_service else job_shape

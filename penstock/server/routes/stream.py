@@ -221,6 +221,13 @@ openapi_paths: dict[str, Any] = {
                     "schema": {"type": "string"},
                     "description": "The token, for a browser's EventSource, which cannot set headers.",
                 },
+                {
+                    "name": "watch",
+                    "in": "query",
+                    "required": False,
+                    "schema": {"type": "string"},
+                    "description": "A token for this one job, from `app.watch_token`.",
+                },
             ],
             "responses": {
                 "200": {
