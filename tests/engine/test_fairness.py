@@ -107,6 +107,15 @@ def test_polls_of_a_tenant_take_turns_and_the_one_that_waits_longest_comes_first
     assert [sorted(looked[place : place + 6]) for place in (0, 6, 12)] == [sorted(polls)] * 3
 
 
+def test_a_job_that_is_tried_again_at_once_lets_others_of_its_tenant_go_first(fair: Hand) -> None:
+    first, second = fair.add(org="a"), fair.add(org="a")
+    worker = fair.worker()
+    failed = worker.claim_one()
+    assert failed.id == first
+    worker.fail(failed, retry_in=0.0)
+    assert [worker.claim_one().id, worker.claim_one().id] == [second, first]
+
+
 def test_delayed_jobs_that_come_due_do_not_go_before_everybody_else(fair: Hand) -> None:
     for _ in range(40):
         fair.add(org="a", delay=60.0)

@@ -20,8 +20,11 @@ class Refused(Exception):
     pass
 
 
-def prepare(**_: object) -> None:
-    pass
+def prepare(deaf: bool = False, **_: object) -> None:
+    if deaf:
+        # before its data is read, of which there is more than is under way
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
 
 
 def echo(data: bytes, times: int = 1) -> Answer:
@@ -79,26 +82,6 @@ def write(data: bytes, to: BinaryIO) -> Answer:
 
 def copy(data: bytes, source: BinaryIO, to: BinaryIO) -> Answer:
     to.write(source.read())
-    return {}, b""
-
-
-def deaf(data: bytes, seconds: int = 600) -> Answer:
-    """Fills what it can say and says no more; with SIGTERM ignored."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    os.set_blocking(1, False)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(1, bytes(65536))
-    time.sleep(seconds)
-    return {}, b""
-
-
-def breed(data: bytes) -> Answer:
-    """Leaves children behind, which hold its output open."""
-    for _ in range(3):
-        if os.fork() == 0:
-            time.sleep(600)
-            os._exit(0)
     return {}, b""
 
 

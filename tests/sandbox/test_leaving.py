@@ -16,6 +16,7 @@ pytestmark = pytest.mark.root
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 LIMITS = Limits(wall=600)
+FLOODING = [sys.executable, "-c", "import os\nwhile True: os.write(1, bytes(65536))"]
 
 
 def running(words: str) -> list[int]:
@@ -27,11 +28,23 @@ def running(words: str) -> list[int]:
     ]
 
 
+async def stay(how: int) -> None:
+    """One that reads nothing of what it is sent, one that sleeps, one that says more than anybody reads."""
+    if how == 0:
+        await call(HOSTILE, "sleep", LIMITS, data=bytes(2_000_000), asked={"deaf": True})
+    elif how == 1:
+        await call(HOSTILE, "sleep", LIMITS)
+    else:
+        async with started(FLOODING, LIMITS, env={}) as process:
+            await process.reader.readexactly(1)
+            await asyncio.sleep(600)
+
+
 async def test_cancelling_at_any_moment_leaves_nobody_and_nothing_hangs() -> None:
     random = Random(7)
 
-    async def cancelled() -> None:
-        task = asyncio.create_task(call(HOSTILE, "deaf", LIMITS, data=bytes(2_000_000), locked=random.random() < 0.5))
+    async def cancelled(how: int) -> None:
+        task = asyncio.create_task(stay(how))
         await asyncio.sleep(random.random() * random.choice((0.002, 0.02, 0.2)))
         task.cancel()
         if random.random() < 0.3:
@@ -43,14 +56,13 @@ async def test_cancelling_at_any_moment_leaves_nobody_and_nothing_hangs() -> Non
 
     async with asyncio.timeout(60):
         for _ in range(10):
-            await asyncio.gather(*(cancelled() for _ in range(3)))
+            await asyncio.gather(*map(cancelled, range(3)))
     assert psutil.Process().children() == []
 
 
 async def test_one_that_says_more_than_is_read_does_not_hold_its_caller() -> None:
     async with asyncio.timeout(30):
-        command = [sys.executable, "-c", "import os\nwhile True: os.write(1, bytes(65536))"]
-        async with started(command, LIMITS, env={}) as process:
+        async with started(FLOODING, LIMITS, env={}) as process:
             await process.reader.readexactly(1)
     assert not psutil.pid_exists(process.pid)
 

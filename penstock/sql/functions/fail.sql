@@ -62,6 +62,10 @@ begin
       if v_job.watched then
         perform penstock.tell_watchers(array[v_job.id]);
       end if;
+      if state = 'ready' then
+        -- of what comes due later, promote() sees to it
+        perform penstock.retake_turns(array[v_job.id]);
+      end if;
       if v_job.counted or state = 'ready' then
         perform penstock.wake(v_job.queue);
       end if;
