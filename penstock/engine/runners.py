@@ -87,7 +87,8 @@ class AsyncPsycopg:
 class AsyncActingAs:
     """Runs each call as a transaction under a role and with claims, for the database's policies to decide upon.
 
-    Parameters become literals on this side: a statement with parameters of the server's would have to stand alone.
+    Both statements go in one message: what stands in a pipeline is one transaction, at whose end role and claims are
+    gone. Parameters are sent beside the text, for a statement that fails is written to the server's log.
     """
 
     can_copy = False
@@ -98,17 +99,18 @@ class AsyncActingAs:
         self._identity = [role, claims]
 
     async def run(self, call: Call[T]) -> T:
-        async with psycopg.AsyncClientCursor(self._connection, row_factory=tuple_row) as cursor:
-            text = _ACT_AS + render(call.text, self._schema)
-            try:
-                await cursor.execute(text.encode(), [*self._identity, *call.params])
-            except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
-                # by where it was raised, because its words may be in any language
-                if error.diag.source_function == "call_string_check_hook":
-                    raise RolesMissing(_WITHOUT_ROLES.format(error.diag.message_primary)) from error
-                raise
-            cursor.nextset()
-            return call.read(await cursor.fetchall())
+        try:
+            async with self._connection.pipeline():
+                await psycopg.AsyncCursor(self._connection).execute(_ACT_AS, self._identity)
+                cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
+                await cursor.execute(render(call.text, self._schema).encode(), call.params)
+                rows = await cursor.fetchall()
+        except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
+            # by where it was raised, because its words may be in any language
+            if error.diag.source_function == "call_string_check_hook":
+                raise RolesMissing(_WITHOUT_ROLES.format(error.diag.message_primary)) from error
+            raise
+        return call.read(rows)
 
     async def copy(self, _: Copy, /) -> None:
         raise TypeError("a user cannot COPY")
@@ -117,7 +119,7 @@ class AsyncActingAs:
 _WITHOUT_ROLES = """{}: requests of users run under the roles anon, authenticated and service_role.
 As an administrator of the database `create role … nologin noinherit` those it does not have,
 `grant anon, authenticated, service_role to` the login of this application, and run `penstock migrate`."""
-_ACT_AS = "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true); "
+_ACT_AS = "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
 
 
 class DBAPI:
