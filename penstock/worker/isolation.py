@@ -1,4 +1,8 @@
-"""Handlers in processes of their own: what they do cannot hurt the worker, and they can be ended at any moment."""
+"""Handlers in processes of their own: a crash or a leak does not hurt the worker, and they can be ended at any moment.
+
+For code that one trusts: it has the worker's account, files, network and environment, and the worker unpickles what it
+sends. What strangers wrote or upload belongs into a sandbox, which this is not.
+"""
 
 import asyncio
 import multiprocessing
