@@ -59,7 +59,7 @@ async def run_storm(plan: Plan, url: str, files: Path, progress: Progress) -> Re
         expected = await ask.files_of(calm)
         documents = [await ask.add_document(title, data) for title, data in RESUMES.items()]
         exports = [await ask.start_export(documents[n % len(documents)], n) for n in range(plan.exports)]
-        readings = [await ask.start_reading() for _ in range(plan.readings)]
+        readings = [await ask.start_reading(number) for number in range(plan.readings)]
         killing = asyncio.create_task(kill_now_and_then(crew, environment, plan, report))
         try:
             await ask.until_ended([*exports, *readings], "under fire", progress)
@@ -87,8 +87,11 @@ class Ask:
         answer.raise_for_status()
         return answer.json()
 
-    async def start_reading(self) -> str:
-        asked = {"type": "nuclear_v2", "params": PARAMS}
+    async def start_reading(self, number: int = 0) -> str:
+        """Each for somebody born a hair's breadth further north: the same twice would be one reading."""
+        person = PARAMS["person1"]
+        moved = PARAMS | {"person1": person | {"latitude": person["latitude"] + number * 1e-7}}
+        asked = {"type": "nuclear_v2", "params": moved}
         return str((await self._ask("POST", "/api/jobs/start", json=asked))["id"])
 
     async def add_document(self, title: str, data: dict[str, Any]) -> str:
