@@ -119,8 +119,8 @@ async def start_each(
     # in one order whoever asks, since those that are alike wait for each other
     order = sorted(range(len(each)), key=encoded.__getitem__)
     if caller.is_service:
-        prepare = handler.using(owner=owner, org=org).prepare
-        started = await app.engine.aenqueue([prepare(**each[place]) for place in order])
+        jobs = [for_tenant(handler.prepare(**each[place]), owner, org) for place in order]
+        started = await _enqueue(app, jobs, owner, counts=True)
     else:
         given = calls.start_each(kind, [encoded[place] for place in order], org=org)
         started = await app.engine.arun_as(caller.role, caller.claims, given)

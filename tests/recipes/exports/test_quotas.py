@@ -33,6 +33,8 @@ async def test_so_many_exports_a_day(url: str, files: Path) -> None:
             "Daily export limit reached (3 exports a day). Please try again tomorrow (UTC)."
         )
         assert 0 < int(refused.headers["retry-after"]) <= 24 * 3600
+        behalf = await exports.service.post("/export/batch", {"documentIds": documents, "templateSlug": "modern"})
+        assert behalf.status_code == 429, "also when the service asks for them"
         eve = exports.user("eve")
         await eve.export(await eve.document())
 
