@@ -44,9 +44,13 @@ _reader = ThreadPoolExecutor(1, "ocr")
 def use_model(path: str | Path | None) -> None:
     """Reads with this model instead of the wheel's, in the whole process: an ONNX file for RapidOCR's text recognition
     with its characters inside, as those of PP-OCRv4 and later have them."""
-    _models[:] = [] if path is None else [Path(path)]
     if path is not None and not Path(path).is_file():
         raise PenstockError(f"BOOKMARKS_OCR_MODEL: there is no file {path}")
+    _models[:] = [] if path is None else [Path(path)]
+
+
+def model_in_use() -> str:
+    return str(_models[0]) if _models else _model("rec")
 
 
 async def read_text(data: bytes) -> str:
@@ -136,7 +140,7 @@ def _engine() -> Any:
             "Det.model_path": _model("det"),
             "Det.limit_type": "max",
             "Det.limit_side_len": _LOOKED_AT,
-            "Rec.model_path": str(_models[0]) if _models else _model("rec"),
+            "Rec.model_path": model_in_use(),
             # a worker has other things to do; two take a third less time, and a fifth more CPU
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.recipes.bookmarks import ocr
+from penstock import Penstock, PenstockError
+from penstock.recipes.bookmarks import install, ocr
 from penstock.recipes.bookmarks.failures import PageFailed
 from penstock.recipes.bookmarks.ocr import read_text
 from tests.recipes.bookmarks.pictures_made import card, png_that_says, saved
@@ -82,3 +83,20 @@ def test_nothing_is_downloaded_reported_written_or_logged(tmp_path: Path) -> Non
     assert told == {"text": "Hello", "seen": [], "sockets": []}
     assert done.stderr == b""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_another_model_can_be_named_and_one_that_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing, other = tmp_path / "missing.onnx", tmp_path / "other.onnx"
+    monkeypatch.setenv("BOOKMARKS_OCR_MODEL", str(missing))
+    with pytest.raises(PenstockError, match=f"BOOKMARKS_OCR_MODEL: there is no file {missing}"):
+        install(Penstock("postgresql://nowhere"))
+    other.write_bytes(b"no model at all")
+    monkeypatch.setenv("BOOKMARKS_OCR_MODEL", str(other))
+    install(Penstock("postgresql://nowhere"))
+    try:
+        assert ocr.model_in_use() == str(other)
+    finally:
+        ocr.use_model(None)
+    assert ocr.model_in_use().endswith(".onnx")
