@@ -26,6 +26,7 @@ from penstock.server.live import Hub
 from penstock.server.routes import artifacts, jobs, operations, stream, work
 from penstock.server.services import Services
 from penstock.server.settings import ServerSettings
+from penstock.server.signing import refuse_short_secret
 from penstock.server.states import HERE, Link
 from penstock.server.traffic import CountTraffic, Traffic
 from penstock.server.upkeep import Upkeep
@@ -44,6 +45,7 @@ class Server:
     application is never run."""
 
     def __init__(self, app: Penstock, settings: ServerSettings) -> None:
+        refuse_short_secret(settings)
         self._upkeep = Upkeep(app)
         self.services = Services(
             app=app,

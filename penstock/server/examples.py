@@ -84,7 +84,7 @@ EXAMPLES: dict[str, Any] = {
             }
         ]
     },
-    "Cancelled": {"id": _JOB, "message": "Job cancelled"},
+    "Cancelled": {"id": _JOB, "message": "Job cancelled", "cancelled": True},
     "Retried": {"id": _JOB, "status": "queued"},
     "TickRequest": {"limit": 10, "budget": 25},
     "Ticked": {

@@ -3,16 +3,26 @@
 import re
 from urllib.parse import quote
 
+from penstock.artifact import TURNS
+
+_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 def disposition(name: str) -> str:
     """Content-Disposition for a download of this name (RFC 6266): nothing in the name can end the header or begin
     another, whatever it holds."""
-    last = re.split(r"[/\\]", name)[-1] or "file"
+    last = harmless(re.split(r"[/\\]", name)[-1]) or "file"
     plain = re.sub(r"[^A-Za-z0-9 ._()+,=@-]", "_", last)[:200].strip() or "file"
     exact = quote(last.encode("utf-8", "replace"), safe="")
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}"
+
+
+def harmless(name: str) -> str:
+    """A file's name without what turns text around, and none that Windows takes for a device: also for files that
+    were stored when such names were not refused yet."""
+    name = TURNS.sub("_", name)
+    return f"_{name}" if _DEVICE.match(name) else name
 
 
 def matches(if_none_match: str | None, etag: str) -> bool:

@@ -217,6 +217,7 @@ class JobPage(Shape):
 class Cancelled(Shape):
     id: UUID
     message: str = Field(examples=["Job cancelled"])
+    cancelled: bool = Field(description="False while its handler, which was asked to stop, has not ended.")
 
 
 class Retried(Shape):

@@ -26,6 +26,8 @@ class ServerSettings:
     """The server's address as its callers see it: links begin with it. Without one they begin as the request did."""
     trusted_proxies: str = "127.0.0.1,::1"
     """Addresses and networks whose X-Forwarded-Proto, -Host and -Prefix are believed; * for all."""
+    members_delete: bool = False
+    """Whether members of an organisation may delete files that another member owns and shares with it."""
     database_timeout: float = 2.0
     """Seconds after which a request is answered with 503 when the database cannot be reached, or answers nobody."""
     max_headers: int = 100

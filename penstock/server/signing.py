@@ -5,9 +5,19 @@ import secrets
 from functools import cache
 
 from penstock.artifacts.links import Links
+from penstock.errors import InvalidInput
 from penstock.server.settings import ServerSettings
 
 log = logging.getLogger("penstock.server")
+
+
+_SHORTEST = 16
+
+
+def refuse_short_secret(settings: ServerSettings) -> None:
+    if settings.signing_secret is not None and len(settings.signing_secret) < _SHORTEST:
+        told = f"must have at least {_SHORTEST} characters, or links could be forged; make one: openssl rand -hex 32"
+        raise InvalidInput("signing_secret", told)
 
 
 @cache

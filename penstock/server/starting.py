@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, TypedDict
 
 import msgspec
@@ -44,7 +45,7 @@ async def start(
     choices: Chosen | None = None,
 ) -> Enqueued:
     """A job or a flow by its kind; nothing is written when its params do not fit."""
-    known = _known(app, kind)
+    known = _known(app, caller, kind)
     _refuse_closed(caller, known, owner, counts=counts)
     chosen: Choices = {name: value for name, value in (choices or {}).items() if value is not None}  # type: ignore[assignment]
     _refuse_choices(caller, known, chosen)
@@ -161,7 +162,7 @@ def _prepare(
     prepared: list[NewJob] = []
     for place, (kind, params) in enumerate(items):
         with _naming_params(f"jobs.{place}."):
-            known = _known(app, kind)
+            known = _known(app, caller, kind)
             if isinstance(known, FlowMaker):
                 raise InvalidInput("type", f"{kind!r} is a flow, which cannot be part of a batch")
             _refuse_closed(caller, known, owner, counts=counts)
@@ -177,11 +178,18 @@ def _keyed(job: NewJob, key: str | None, asked: Mapping[str, object]) -> NewJob:
     return replace(job, idempotency_key=key, fingerprint=digest)
 
 
-def _known(app: Penstock, kind: str) -> Handler[..., Any] | FlowMaker[...]:
-    try:
-        return app.flow_maker(kind) or app.handler(kind)
-    except UnknownKind as error:
-        raise InvalidInput("type", str(error)) from None
+def _known(app: Penstock, caller: Identity, kind: str) -> Handler[..., Any] | FlowMaker[...]:
+    """To a user, a kind that is closed is one that does not exist: what there is besides theirs is not told."""
+    if caller.is_service:
+        try:
+            return app.flow_maker(kind) or app.handler(kind)
+        except UnknownKind as error:
+            raise InvalidInput("type", str(error)) from None
+    opened = {each.kind: each for each in app.startable if each.options.users}
+    if kind not in opened:
+        close = get_close_matches(kind, opened, n=1)
+        raise NotAllowed(f"type: {kind!r} is not open to users{f' (did you mean {close[0]!r}?)' if close else ''}")
+    return opened[kind]
 
 
 def _refuse_closed(

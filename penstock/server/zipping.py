@@ -10,7 +10,7 @@ from zipstream import ZIP_DEFLATED, ZIP_STORED, ZipStream
 from penstock.artifact import Artifact
 from penstock.engine import calls
 from penstock.now import run_now
-from penstock.server.file_headers import disposition
+from penstock.server.file_headers import disposition, harmless
 from penstock.server.services import Services
 from penstock.storage import Store
 from penstock.storage.objects import run_through
@@ -83,7 +83,7 @@ def _safe(name: str) -> str:
     for part in re.split(r"[/\\]+", name):
         # what Windows would read as a drive, a stream or a device, and what ends a name silently, goes as well
         clean = re.sub(r"[\x00-\x1f\x7f-\x9f<>:\"|?*]", "_", part.encode("utf-8", "replace").decode())
-        clean = clean.strip().rstrip(". ")[:_LONGEST]
+        clean = harmless(clean.strip())[:_LONGEST].rstrip(". ")
         if clean:
             parts.append(clean)
     return "/".join(parts) or "file"

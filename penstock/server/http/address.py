@@ -35,9 +35,11 @@ class Address:
 
         async def send_absolute(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = message.get("headers", ())
-                if any(name == b"location" and value.startswith(b"/") for name, value in headers):
-                    message = {**message, "headers": [_absolute(here, name, value) for name, value in headers]}
+                headers = [_absolute(here, name, value) for name, value in message.get("headers", ())]
+                if not any(name == b"cache-control" for name, _ in headers):
+                    # whose answer it is follows from a header, which not every cache on the way looks at
+                    headers.append((b"cache-control", b"private, no-store"))
+                message = {**message, "headers": headers}
             await send(message)
 
         token = address.set(here)

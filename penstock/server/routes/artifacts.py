@@ -128,11 +128,16 @@ async def download_artifact(
     summary="Delete an artifact",
     status_code=204,
     response_class=Response,
-    responses=problems(404),
+    responses=problems(403, 404),
 )
 async def delete_artifact(id: UUID, caller: Caller, shared: Shared) -> Response:
     call = calls.artifacts_by_id([id])
-    if not await run_for(shared, caller, service=call, user=call) or not await shared.app.artifacts.adelete(id):
+    found = await run_for(shared, caller, service=call, user=call)
+    if not found:
+        raise _unknown()
+    if not (caller.is_service or shared.settings.members_delete or found[0].owner in (None, caller.subject)):
+        raise Problem(403, "it is shared with you; only its owner deletes it")
+    if not await shared.app.artifacts.adelete(id):
         raise _unknown()
     return Response(status_code=204)
 
