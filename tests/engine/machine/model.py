@@ -59,6 +59,8 @@ class Model:
         self.rows: dict[UUID, Row] = {}
         self.purged: list[UUID] = []
         self.leases: dict[Lease, datetime] = {}
+        self.went_back = False
+        """A job starts again or ended in vain, and its flows are less far than they were."""
         self.runs = 0
         """Runs that a worker reported the end of."""
 
@@ -266,6 +268,7 @@ class Model:
 
     def _start_again(self, row: Row) -> None:
         row.percent = row.rolled_up if row.is_flow else 0.0
+        self.went_back = True
 
     def _takes_further(self, child: Row, flow: Row) -> bool:
         goes_on = flow.setting("policy") == "continue" and not flow.cancel_requested
@@ -273,6 +276,7 @@ class Model:
 
     def _end(self, rows: Iterable[Row], state: JobState) -> list[Row]:
         ended = list(rows)
+        self.went_back |= bool(ended) and state is not SUCCEEDED
         for row in ended:
             row.state, row.lease = state, None
         return ended

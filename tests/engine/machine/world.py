@@ -121,12 +121,13 @@ class World(RuleBasedStateMachine):
 
     def _check_percents(self, found: dict[UUID, float]) -> None:
         flows = [row for row in self.model.by_state(JobState.BLOCKED) if row.is_flow]
+        may_go_back = self.may_go_back or self.model.went_back
         for row in flows:
             # each level rounds to two digits
             assert abs(found[row.id] - self.model.percent(row)) < 0.05, f"{row} is at {found[row.id]} %"
-            assert self.may_go_back or found[row.id] >= self.percents.get(row.id, 0), f"{row} went back"
+            assert may_go_back or found[row.id] >= self.percents.get(row.id, 0), f"{row} went back"
         self.percents = {row.id: found[row.id] for row in flows}
-        self.may_go_back = False
+        self.may_go_back = self.model.went_back = False
 
     def teardown(self) -> None:
         """Whatever happened: work through it all, and everything comes to an end."""
