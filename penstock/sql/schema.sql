@@ -1299,7 +1299,8 @@ CREATE TABLE penstock.kinds (
     kind text NOT NULL,
     template jsonb NOT NULL,
     is_unique boolean DEFAULT false NOT NULL,
-    quota text
+    quota text,
+    declared_with text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 -- Name: COLUMN kinds.template; Type: COMMENT; Schema: penstock; Owner: -

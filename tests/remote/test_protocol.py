@@ -410,7 +410,15 @@ async def test_steps_and_outputs_are_for_the_holder_of_the_job(api: Api, client:
     assert (await client.put(f"{path}/steps/load%2Fit", params=mine, json={"rows": 3})).json() == {"accepted": True}
     assert (await client.put(f"{path}/steps/load%2Fit", params=stale, content=b"null")).json() == {"accepted": False}
     assert (await client.put(f"{path}/steps/a", params=mine, content=b"{")).status_code == 422
-    assert (await client.get(f"{path}/steps", params=mine)).json() == {"load/it": {"rows": 3}}
+    for depth in (600, 5_000, 400_000):
+        deep = b"[" * depth + b"]" * depth
+        assert (await client.put(f"{path}/steps/a", params=mine, content=deep)).status_code in (200, 422)
+        whole = b'{"lease": %d, "jobs": [{"id": "%s", "claims": 7, "output": %s}]}'
+        body = whole % (lease, str(job.id).encode(), deep)
+        answer = await client.post("/api/work/complete", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code < 500, answer.text
+    await client.put(f"{path}/steps/a", params=mine, content=b"1")
+    assert (await client.get(f"{path}/steps", params=mine)).json() == {"load/it": {"rows": 3}, "a": 1}
     assert (await client.get(f"{path}/outputs", params=mine)).json() == []
     for what in ("steps", "outputs"):
         assert (await client.get(f"{path}/{what}", params=stale)).status_code == 410

@@ -37,7 +37,7 @@ _decode = msgspec.json.Decoder(LiveWorker).decode
 def workers(job: UUID | None = None) -> Call[list[LiveWorker]]:
     """All of them, or the one that runs this job."""
     return Call(
-        "select row_to_json(w)::text from penstock.workers(%s) as w",
+        "select pg_catalog.row_to_json(w)::text from penstock.workers(%s) as w",
         [job],
         lambda rows: [_decode(row[0]) for row in rows],
         repeatable=True,

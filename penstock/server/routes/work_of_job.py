@@ -51,6 +51,8 @@ async def remember_step(
         output = encode_output(loads(await request.body()))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise InvalidInput("body", "is not JSON") from None
+    except RecursionError:
+        raise InvalidInput("body", "is nested too deeply") from None
     held = work_models.Held(id=id, claims=claims)
     accepted = await shared.app.engine.arun(calls.remember_step(Lease(lease), held, name, output))
     return _answer(messages.Accepted(accepted))

@@ -32,3 +32,6 @@ alter table penstock.idempotency_keys
 drop function if exists penstock.take_idempotency_key(penstock.jobs, text, double precision);
 drop function if exists penstock.enqueue_one(penstock.jobs, jsonb);
 drop function if exists penstock.start_for(text, text, jsonb);
+
+-- What else the application had handlers of that opened the kind: by that it is known again when it has dropped this one.
+alter table penstock.kinds add column declared_with text[] not null default '{}';
