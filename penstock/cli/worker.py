@@ -19,8 +19,10 @@ from penstock.engine import calls
 from penstock.errors import InvalidInput
 from penstock.logs import counted, set_up
 from penstock.middleware import log_jobs
-from penstock.worker.serving import end_with_parent, leave, serve, tell
-from penstock.worker.supervisor import Supervisor
+from penstock.worker import Worker
+from penstock.worker.memory import MemoryWatch, bytes_given
+from penstock.worker.serving import RECYCLED, end_with_parent, leave, serve, tell
+from penstock.worker.supervisor import PLACE, Supervisor
 from penstock.worker.tick import TickResult
 from penstock.worker.worker import SLOTS
 
@@ -77,6 +79,21 @@ def worker(
             "The service key comes from PENSTOCK_SERVICE_KEY.",
         ),
     ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=65535,
+            envvar="PENSTOCK_METRICS_PORT",
+            help="Answer GET /metrics for Prometheus on this port; of several processes, each on the next. "
+            "Needs penstock[server].",
+        ),
+    ] = None,
+    metrics_host: Annotated[str, typer.Option(help="The address that the metrics are served on.")] = "127.0.0.1",
+    max_memory: Annotated[
+        str | None,
+        typer.Option(help="Memory past which a process lets its jobs finish and is replaced by a fresh one: 500MB."),
+    ] = None,
     supervised: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run jobs until stopped.
@@ -85,10 +102,14 @@ def worker(
     an attempt; a second one ends at once.
 
     Exit codes: 0 stopped, everything finished · 1 could not start · 2 wrong usage · 3 stopped, some jobs were given
-    back unfinished · 130 Ctrl-C before it had started.
+    back unfinished · 130 Ctrl-C before it had started. A process past --max-memory starts anew by itself; one of
+    several ends with 4, and is replaced.
     """
     with explained(json=False), ending_on_the_spot():
         least, most = processes_given(processes)
+        memory = None if max_memory is None else bytes_given(max_memory)
+        if metrics_port is not None:
+            import penstock.worker.metrics  # noqa: F401 - what is missing for it is said here, once
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         loaded = load_app(app)
         slots = slots_of(queues, loaded)
@@ -101,20 +122,51 @@ def worker(
         if supervised is None and most > 1:
             code = asyncio.run(_supervise(loaded, slots, least, most, api))
         else:
-            code = asyncio.run(_work(loaded, slots, grace, lease, api, supervised))
+            where = (metrics_host, metrics_port) if metrics_port is not None else None
+            code = asyncio.run(_work(loaded, slots, grace, lease, api, supervised, where, memory))
         loaded.close()
+    if code == RECYCLED and supervised is None:
+        os.execv(sys.executable, [sys.executable, "-m", "penstock.cli", *sys.argv[1:]])  # noqa: S606
     leave(code)
 
 
 async def _work(
-    app: Penstock, slots: dict[str, int], grace: float, lease: float | None, api: str | None, supervised: int | None
+    app: Penstock,
+    slots: dict[str, int],
+    grace: float,
+    lease: float | None,
+    api: str | None,
+    supervised: int | None,
+    metrics: tuple[str, int] | None,
+    max_memory: int | None,
 ) -> int:
     runner = app.worker(slots, grace=grace, lease=lease, api=api)
+    server = await _measure(runner, slots, *metrics) if metrics is not None else None
+    memory = MemoryWatch(runner, max_memory) if max_memory is not None else None
+    if memory is not None:
+        memory.start()
     if supervised is not None:
         end_with_parent(runner, supervised)
         os.set_inheritable(supervised, False)
         runner.on_lease = tell(supervised)
-    return await serve(runner)
+    code = await serve(runner)
+    if server is not None:
+        server.close()
+    if memory is not None:
+        await memory.stop()
+    return RECYCLED if runner.recycling else code
+
+
+async def _measure(runner: Worker, slots: dict[str, int], host: str, port: int) -> asyncio.Server:
+    from penstock.worker.metrics import WorkerMetrics, serve_metrics
+
+    metrics = WorkerMetrics(slots)
+    runner.on_end = metrics.note
+    port += int(os.environ.get(PLACE, "0"))
+    try:
+        return await serve_metrics(metrics, host, port)
+    except OSError as error:
+        raise InvalidInput("metrics-port", f"{port} cannot be used: {error.strerror}") from None
 
 
 async def _supervise(app: Penstock, slots: dict[str, int], least: int, most: int, api: str | None) -> int:

@@ -1,6 +1,6 @@
 """What Prometheus scrapes: queues and totals from the database, requests and streams from this process."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -11,25 +11,29 @@ from prometheus_client.registry import Collector
 from penstock.engine.call import Row
 from penstock.engine.calls import Parked
 from penstock.server.traffic import BUCKETS, Traffic
+from penstock.worker.memory import resident_bytes
 
 __all__ = ["CONTENT_TYPE", "exposition"]
 
 
 def exposition(
-    queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], traffic: Traffic, streams: int
-) -> bytes:
+    queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], dead: Mapping[str, int], traffic: Traffic,
+    streams: int,
+) -> bytes:  # fmt: skip
     registry = CollectorRegistry()
-    registry.register(_Now(queues, parked, totals, traffic, streams))
+    registry.register(_Now(queues, parked, totals, dead, traffic, streams))
     return generate_latest(registry)
 
 
 class _Now(Collector):
     def __init__(
-        self, queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], traffic: Traffic, streams: int
-    ) -> None:
+        self, queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], dead: Mapping[str, int],
+        traffic: Traffic, streams: int,
+    ) -> None:  # fmt: skip
         self._queues = queues
         self._parked = parked
         self._totals = totals
+        self._dead = dead
         self._traffic = traffic
         self._streams = streams
 
@@ -38,6 +42,7 @@ class _Now(Collector):
         yield from self._about_kinds()
         yield from self._about_requests()
         yield GaugeMetricFamily("penstock_streams", "Open streams of progress in this process.", self._streams)
+        yield GaugeMetricFamily("penstock_process_memory_bytes", "Resident memory of this process.", resident_bytes())
 
     def _about_queues(self) -> Iterator[Metric]:
         jobs = GaugeMetricFamily("penstock_jobs", "Unfinished jobs.", labels=["queue", "state"])
@@ -50,7 +55,10 @@ class _Now(Collector):
                 jobs.add_metric([name, state], count)
             oldest.add_metric([name], oldest_s or 0)
             paused.add_metric([name], int(is_paused))
-        yield from (jobs, oldest, paused)
+        dead = GaugeMetricFamily("penstock_dead_jobs", "Jobs on record that were given up.", labels=["queue"])
+        for name, *_ in self._queues:
+            dead.add_metric([name], self._dead.get(name, 0))
+        yield from (jobs, oldest, paused, dead)
         parked = GaugeMetricFamily(
             "penstock_parked_jobs", "Jobs that wait for a worker which knows them.", labels=["queue", "kind"]
         )

@@ -17,6 +17,8 @@ from penstock.worker.worker import Worker
 FINISHED = 0
 GAVE_BACK = 3
 """It was stopped, and some jobs did not finish in the time of grace: they were given back."""
+RECYCLED = 4
+"""Its memory had grown past the limit; what ran has finished, or was given back."""
 
 _PR_SET_PDEATHSIG = 1
 _TO_GET_READY = 2.0

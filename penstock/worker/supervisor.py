@@ -15,13 +15,16 @@ from penstock.job import Lease
 from penstock.logs import counted
 from penstock.remote import Engine
 from penstock.scaling import wanted_workers
-from penstock.worker.serving import FINISHED, GAVE_BACK
+from penstock.worker.serving import FINISHED, GAVE_BACK, RECYCLED
 
 log = logging.getLogger("penstock.supervisor")
 
 LOOK_EVERY = 2.0
 CALM = 30.0
 """Seconds that fewer processes must have been enough before one is stopped."""
+
+PLACE = "PENSTOCK_PROCESS"
+"""Tells a process which one of several it is, from 0: each has a port of its own for its metrics."""
 
 _SHORT_LIFE = 5.0
 _LONGEST_PAUSE = 30.0
@@ -30,7 +33,8 @@ _LONGEST_PAUSE = 30.0
 class Child:
     """One worker process, replaced whenever it dies."""
 
-    def __init__(self, command: Sequence[str], engine: Engine) -> None:
+    def __init__(self, command: Sequence[str], engine: Engine, place: int) -> None:
+        self.place = place
         self._command = command
         self._engine = engine
         self._process: asyncio.subprocess.Process | None = None
@@ -61,8 +65,11 @@ class Child:
                 self.exit_code = max(code, FINISHED)
                 return
             self.exit_code = GAVE_BACK if self._stopped.is_set() else FINISHED
-            log.warning("a worker process ended with %s; its jobs go back", _cause(code))
-            await self._give_back()
+            if code == RECYCLED:
+                self._lease = None  # it has closed it
+            else:
+                log.warning("a worker process ended with %s; its jobs go back", _cause(code))
+                await self._give_back()
             pause = 0.0 if loop.time() - began > _SHORT_LIFE else min(max(2 * pause, 0.5), _LONGEST_PAUSE)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -76,6 +83,7 @@ class Child:
                 *self._command, "--supervised", str(theirs), pass_fds=[theirs],
                 # a terminal's Ctrl-C is for the supervisor, which stops its children in its own way
                 start_new_session=True,
+                env={**os.environ, PLACE: str(self.place)},
             )  # fmt: skip
         finally:
             os.close(theirs)
@@ -160,7 +168,9 @@ class Supervisor:
         return [child.pid for child in self._children if child.pid is not None]
 
     def _add(self) -> None:
-        self._children.append(Child(self._command, self._engine))
+        taken = {child.place for child in self._children + self._leaving if not child.task.done()}
+        place = next(place for place in range(len(taken) + 1) if place not in taken)
+        self._children.append(Child(self._command, self._engine, place))
 
     async def _follow_load(self) -> None:
         loop = asyncio.get_running_loop()

@@ -83,8 +83,11 @@ class Worker:
         """Set when it has a lease and listens."""
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.finished_in_time = True
+        self.recycling = False
         self.on_lease: Callable[[Lease], None] = lambda _: None
         """Told of its lease, and of another one should it lose that."""
+        self.on_end: Callable[[str, Run, Ending], None] | None = None
+        """Told of each run that ended, and in which queue."""
         self._registry = registry
         self._grace = grace
         self._stopping = asyncio.Event()
@@ -181,9 +184,18 @@ class Worker:
 
     def stop(self) -> None:
         """Stops claiming and lets running jobs finish for the time of grace. Called again, ends at once."""
-        if self._stopping.is_set():
+        if self.recycling:
+            self.recycling = False
+            asyncio.get_running_loop().call_later(self._grace, self._at_once.set)
+        elif self._stopping.is_set():
             self._at_once.set()
         self._stopping.set()
+
+    def recycle(self) -> None:
+        """Stops claiming and lets running jobs finish, however long they take: another process takes its place."""
+        if not self._stopping.is_set():
+            self.recycling = True
+            self._stopping.set()
 
     async def _declare_queues(self) -> None:
         if self._registry.queues and not isinstance(self._engine, RemoteEngine):  # a server declares them itself
@@ -222,7 +234,7 @@ class Worker:
 
     async def _finish(self) -> bool:
         """Waits for running jobs, no longer than the time of grace or until told to end at once."""
-        finishing = asyncio.ensure_future(self._executor.finish(self._grace))
+        finishing = asyncio.ensure_future(self._executor.finish(None if self.recycling else self._grace))
         at_once = asyncio.ensure_future(self._at_once.wait())
         try:
             await asyncio.wait([finishing, at_once], return_when=asyncio.FIRST_COMPLETED)
@@ -276,6 +288,8 @@ class Worker:
         self._executor.cancel(id)
 
     def _end(self, lane: Lane, run: Run, ending: Ending) -> None:
+        if self.on_end is not None:
+            self.on_end(lane.queue, run, ending)
         self._completer.add(lane, run, ending)
 
     def _take_lease(self) -> None:

@@ -230,3 +230,13 @@ async def test_the_service_finds_out_who_runs_a_job_and_users_do_not(api: Api, a
     [worker] = (await api.service.get("/api/workers")).json()["workers"]
     assert [job["id"] for job in worker["running"]] == [id]
     assert (await api.user().get("/api/workers")).status_code == 403
+
+
+async def test_metrics_have_every_queue_and_what_was_given_up(api: Api, app: Penstock) -> None:
+    before = (await api.service.get("/metrics")).text
+    assert 'penstock_jobs{queue="slow",state="ready"} 0.0' in before
+    assert 'penstock_dead_jobs{queue="default"} 0.0' in before
+    assert "penstock_process_memory_bytes" in before
+    await app.handler("work").using(max_attempts=1).aenqueue(n=-1)
+    await adrain(app)
+    assert 'penstock_dead_jobs{queue="default"} 1.0' in (await api.service.get("/metrics")).text

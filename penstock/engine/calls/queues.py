@@ -89,6 +89,13 @@ def declare_queues(queues: Mapping[str, Mapping[str, Any]]) -> Call[None]:
     return Call("select penstock.declare_queues(%s::text::jsonb)", [to_json(queues)], nothing, repeatable=True)
 
 
+def dead_jobs() -> Call[dict[str, int]]:
+    """How many jobs on record were given up, by queue. Reads history_given_up."""
+    return Call(
+        "select queue, count(*) from penstock.history where state = 'failed' group by queue", [], dict, repeatable=True
+    )
+
+
 def totals() -> Call[Sequence[Row]]:
     """Runs, seconds and failures of each kind, ever; and how many workers there are."""
     return Call(

@@ -161,7 +161,12 @@ async def get_workers(_: Service, shared: Shared) -> Response:
 )
 async def get_metrics(_: Service, shared: Shared) -> Response:
     """With the service key as bearer token."""
-    queues = await shared.app.engine.arun(calls.queue_stats())
+    queues = list(await shared.app.engine.arun(calls.queue_stats()))
+    dead = await shared.app.engine.arun(calls.dead_jobs())
+    known = {row[0] for row in queues}
+    # every queue of the application's is there, also before its first job; and what failed in one that is gone
+    queues += [(name, False, "{}", 0, 0, 0, 0, None) for name in sorted({*shared.app.queue_names, *dead} - known)]
     parked = await shared.app.engine.arun(calls.parked_jobs())
     totals = await shared.app.engine.arun(calls.totals())
-    return Response(exposition(queues, parked, totals, shared.traffic, shared.hub.watchers), media_type=CONTENT_TYPE)
+    text = exposition(queues, parked, totals, dead, shared.traffic, shared.hub.watchers)
+    return Response(text, media_type=CONTENT_TYPE)

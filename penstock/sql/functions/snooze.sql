@@ -49,9 +49,10 @@ begin
         perform penstock.wake(v_job.queue);
       end if;
     end if;
+    -- a poll that looks again later is not a run; its time counts
     insert into penstock.usage_log (day, org, kind, runs, seconds, failures, bytes)
     values ((v_now at time zone 'utc')::date, coalesce(v_job.org, ''), v_job.kind,
-            1, extract(epoch from v_now - v_job.started_at), (state = 'failed')::int, 0);
+            (state not in ('scheduled', 'ready'))::int, extract(epoch from v_now - v_job.started_at), (state = 'failed')::int, 0);
     return next;
   end loop;
   if cardinality(v_ended) > 0 then

@@ -199,7 +199,6 @@ class Model:
         return row.state
 
     def snooze(self, row: Row, run_at: datetime | None) -> JobState:
-        self.runs += 1
         if row.cancel_requested:
             self._settle(self._end([row], CANCELLED))
         elif row.job.max_snoozes is not None and row.snoozes >= row.job.max_snoozes:
@@ -209,6 +208,7 @@ class Model:
             row.attempt -= 1
             self._put_back(row, run_at or self.now)
             row.parked = False
+        self.runs += row.state.final
         return row.state
 
     def park(self, row: Row, run_at: datetime | None) -> JobState:
