@@ -29,7 +29,7 @@ class Asking:
 
     async def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         headers = self.headers | options.pop("headers", {})
-        url = path if path.startswith("/api/") else f"{self.prefix}{path}"
+        url = path if path.startswith(("/api/", "http")) else f"{self.prefix}{path}"
         return await self.client.request(method, url, headers=headers, **options)
 
     async def get(self, path: str = "", **options: Any) -> httpx.Response:
