@@ -40,9 +40,9 @@ async def caller_of_job(request: Request) -> Identity:
 async def caller_of_stream(request: Request) -> Identity:
     """The same; also by `access_token` in the address for a browser's EventSource, which cannot set headers."""
     token = request.query_params.get("access_token")
+    scrub(request.scope)
     if token is not None and "authorization" not in request.headers:
         caller = await services_of(request).authenticator.identify({"authorization": f"Bearer {token}"})
-        scrub(request.scope)
         if caller.is_service:
             raise Problem(401, "the service key does not belong into an address, which is logged: send it as a header")
         return caller

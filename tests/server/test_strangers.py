@@ -103,7 +103,8 @@ async def test_what_is_another_s_answers_as_what_does_not_exist(
             for name, id in world.bobs.items():
                 answer = await ask(alice, method, filled(path, id), params=params)
                 assert told(answer) == nothing, f"{method} {path} of {name} with {params}"
-                assert answer.status_code in (403, 404, 405, 422), f"{method} {path} of {name}"
+                # 401 where a variant shows a token that is none
+                assert answer.status_code in (401, 403, 404, 405, 422), f"{method} {path} of {name}"
                 assert "bob" not in answer.text
                 tried += 1
     assert tried > 100
@@ -159,10 +160,10 @@ async def test_nobody_starts_for_another_or_with_their_keys(
     for more in (
         {"id": str(world.bobs["ready"])},
         {"parent": str(world.bobs["batch"])},
-        {"queue": "q"},
         {"priority": "1"},
     ):
         assert (await alice.post("/api/jobs/start", {"type": "export", **more})).status_code == 422
+    assert (await alice.post("/api/jobs/start", {"type": "export", "queue": "q"})).status_code == 403
     for kind in ("internal", "batch", "nothing"):
         assert (await alice.post("/api/jobs/start", {"type": kind})).status_code in (403, 422)
         assert (await alice.post("/api/jobs/batch", {"jobs": [{"type": kind}]})).status_code in (403, 422)
