@@ -44,7 +44,7 @@ def test_all_processes_end_with_a_killed_supervisor(commands: Commands) -> None:
     pids = list(commands.leases.values())
     process.kill()
     # gracefully: nobody is there to give back what they have
-    until(lambda: process.complaint.count("stopping: 1 jobs") == 1)
+    until(lambda: process.complaint.count("stopping: 1 job") == 1)
     commands.go("a")
     until(lambda: not any(map(runs, pids)))
     assert job.refresh().state is JobState.SUCCEEDED
@@ -76,7 +76,7 @@ def test_a_signal_to_the_supervisor_lets_all_finish(commands: Commands, number: 
         process.send_to_group(number)  # a terminal's Ctrl-C reaches everybody in it, and is one signal
     else:
         process.send(number)
-    until(lambda: process.complaint.count("stopping: 1 jobs") == 2)
+    until(lambda: process.complaint.count("stopping: 1 job") == 2)
     commands.go("a")
     assert process.wait() == 0
     assert {job.result(1) for job in jobs} == pids
