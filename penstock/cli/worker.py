@@ -172,7 +172,8 @@ async def _measure(runner: Worker, slots: dict[str, int], host: str, port: int) 
 async def _supervise(app: Penstock, slots: dict[str, int], least: int, most: int, api: str | None) -> int:
     engine = app.engine if api is None else app.remote_engine(api)
     # what is wrong with the database is said here, once, not again and again by processes that die of it
-    await engine.arun(calls.backlog(list(slots), 1))
+    with engine.outage.told_by_the_error():
+        await engine.arun(calls.backlog(list(slots), 1))
     command = [sys.executable, "-m", "penstock.cli", *sys.argv[1:]]
     return await Supervisor(command, engine, queues=slots, least=least, most=most).run()
 

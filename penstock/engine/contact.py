@@ -57,13 +57,25 @@ class Outage:
     def __init__(self, what: str = "the database") -> None:
         self._what = what
         self._since: float | None = None
+        self._silent = False
         self._lock = threading.Lock()
+
+    @contextmanager
+    def told_by_the_error(self) -> Iterator[None]:
+        """Whoever is inside gives up at the first error and shows it: one line is enough."""
+        self._silent = True
+        try:
+            yield
+        finally:
+            self._silent = False
 
     @property
     def known(self) -> bool:
         return self._since is not None
 
     def begin(self, reason: str) -> None:
+        if self._silent:
+            return
         with self._lock:
             known, self._since = self._since, self._since or time.monotonic()
         if known is None:

@@ -238,11 +238,12 @@ class Pools:
         size: int,
         patience: float | None = None,
         timeout: float | None = None,
-        outage: Outage | None = None,
+        *,
+        outage: Outage,
     ) -> None:
         self.url = url
         self.patience = patience
-        self.outage = outage or Outage()
+        self._outage = outage
         self._size = size
         self._timeout = timeout
         self._lock = threading.Lock()
@@ -252,7 +253,7 @@ class Pools:
     def sync(self) -> SyncPool:
         with self._lock:
             if self._sync is None or self._sync.kept.pid != os.getpid():
-                self._sync = SyncPool(self.url(), self._size, self._timeout, self.outage)
+                self._sync = SyncPool(self.url(), self._size, self._timeout, self._outage)
             return self._sync
 
     async def of_this_loop(self) -> AsyncPool:
@@ -260,7 +261,7 @@ class Pools:
         pool = self._async.get(loop)
         if pool is None or pool.kept.pid != os.getpid():
             self._drop_ended_loops()
-            pool = self._async[loop] = AsyncPool(self.url(), self._size, self.patience, self._timeout, self.outage)
+            pool = self._async[loop] = AsyncPool(self.url(), self._size, self.patience, self._timeout, self._outage)
         return pool
 
     def close(self) -> None:

@@ -57,7 +57,8 @@ class PostgresEngine:
         outage: Outage | None = None,
     ) -> None:
         self.schema = schema
-        self.pools = Pools(url, pool_size, patience, timeout, outage)
+        self.outage = outage or Outage()
+        self.pools = Pools(url, pool_size, patience, timeout, outage=self.outage)
 
     # One call, by itself.
 

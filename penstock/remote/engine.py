@@ -39,7 +39,7 @@ class RemoteEngine:
     def __init__(self, url: str, key: str, *, patience: float = PATIENCE, outage: Outage | None = None) -> None:
         self.url = _checked(url)
         self.key = _checked_key(key)
-        self._outage = outage or Outage(f"the API at {self.url}")
+        self.outage = outage or Outage(f"the API at {self.url}")
         self._patience = patience
         self._met = False
         self._lock = threading.Lock()
@@ -52,7 +52,7 @@ class RemoteEngine:
 
     def with_patience(self, patience: float) -> "RemoteEngine":
         """The same with connections of its own."""
-        return RemoteEngine(self.url, self.key, patience=patience, outage=self._outage)
+        return RemoteEngine(self.url, self.key, patience=patience, outage=self.outage)
 
     @property
     def pools(self) -> NoReturn:
@@ -130,14 +130,14 @@ class RemoteEngine:
     def read_answer(self, response: "httpx.Response") -> bytes:
         if response.status_code < 300:
             self._met = True
-            self._outage.end()
+            self.outage.end()
             return response.content
         raise refusal(response.status_code, response.content, self.url)
 
     def fault(self, error: Exception, repeatable: bool) -> PenstockError:
         """A fault that may be tried again; raises one that must not be."""
         fault = error if isinstance(error, ApiUnreachable) else _unreachable(error, self.url)
-        self._outage.begin(str(fault))
+        self.outage.begin(str(fault))
         never_sent = isinstance(error, _httpx().ConnectError | _httpx().ConnectTimeout)
         if not (repeatable or never_sent):
             raise fault from error

@@ -50,7 +50,7 @@ class Waker:
         if isinstance(queues, str) or not queues:
             raise InvalidInput("queues", "name at least one, as a list")
         self._stopping = asyncio.Event()
-        self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=4, outage=engine.pools.outage)
+        self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=4, outage=engine.outage)
         self._listener = Listener(self._engine, wake=self._wake, cancel=_ignore, hand=_unasked, missed=self._wake)
         self._leases = Leases(
             self._engine, self._listener, queues=[], name=f"waker {socket.gethostname()}:{os.getpid()}", seconds=None,

@@ -110,7 +110,7 @@ class Worker:
             leases = self._leases = RemoteLeases(remote, listener, **keeping)
         else:
             self._engine = PostgresEngine(
-                engine.pools.url, schema=engine.schema, pool_size=8, patience=patience, outage=engine.pools.outage
+                engine.pools.url, schema=engine.schema, pool_size=8, patience=patience, outage=engine.outage
             )
             self._listener = Listener(
                 self._engine, wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices
@@ -149,7 +149,8 @@ class Worker:
         if self._stopping.is_set():
             return
         try:
-            await self._leases.open()
+            with self._engine.outage.told_by_the_error():
+                await self._leases.open()
             await self._declare_queues()
         except BaseException:
             await self._engine.aclose()

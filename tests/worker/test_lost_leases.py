@@ -256,6 +256,7 @@ async def test_a_report_waits_for_a_database_that_is_away(
     async def gave_up_once() -> bool:
         return "completer: " in caplog.text
 
+    caplog.set_level("DEBUG", "penstock.worker")
     async with working(wired, lease=600):
         job = await work.aenqueue(1)
         enqueued.set()
