@@ -30,7 +30,7 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD, *, whole: str
     try:
         encoded = _encoder.encode(args)
     except _UNENCODABLE as error:
-        _refuse_unfit_args(args)
+        _refuse_unfit_args(args)  # by recursion, which ends also where a value contains itself
         raise InvalidArguments(_find_unencodable(args, ""), str(error)) from error
     if len(encoded) > limit:
         # before anything is walked through: whoever sends as much must not keep us busy with it
@@ -43,7 +43,7 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD, *, whole: str
             "put large data into an artifact and pass its path",
         )
     if not simple:
-        _refuse_unfit_args(args)
+        _refuse_unfit_args({name: value for name, value in args.items() if not _is_plain(value)})
     if rb"\u0000" in encoded:
         # in a name, or in the text that an object became
         _refuse_unfit(loads(encoded), "args")
@@ -67,8 +67,7 @@ def loads(encoded: bytes | str) -> Any:
 def _refuse_unfit_args(args: Mapping[str, Any]) -> None:
     for name, value in args.items():
         try:
-            if not _is_plain(value):
-                _refuse_unfit(value, name)
+            _refuse_unfit(value, name)
         except RecursionError:
             raise InvalidArguments(name, "is nested too deeply, or contains itself") from None
 
@@ -112,7 +111,8 @@ def _refuse_unfit(value: Any, path: str) -> None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether there is nothing to refuse: most values are JSON already, and naming each costs six times as much."""
+    """Whether there is nothing to refuse in a value that could be encoded: most are JSON already, and naming each part
+    costs six times as much."""
     left = [value]
     while left:
         one = left.pop()
