@@ -119,7 +119,7 @@ def test_one_that_may_have_been_written_says_so(wire: Wire, count_jobs: CountJob
 def test_a_statement_that_waits_for_a_lock_is_not_given_up(wire: Wire, connect: Connect, count_jobs: CountJobs) -> None:
     holder, watcher = connect(), connect()
     waiting = b"select count(*) from pg_stat_activity where wait_event = 'relation' and datname = current_database()"
-    with Penstock(wire.url, database_timeout=0.1) as app:
+    with Penstock(wire.url, database_timeout=1.0) as app:
         send = make_send(app)
         send.enqueue(0)
         probes = app.engine.pools.sync().kept.contact
@@ -136,7 +136,7 @@ def test_a_statement_that_waits_for_a_lock_is_not_given_up(wire: Wire, connect: 
 
 async def test_nor_is_one_in_async_code(wire: Wire, connect: Connect, count_jobs: CountJobs) -> None:
     holder = connect()
-    async with Penstock(wire.url, database_timeout=0.1) as app:
+    async with Penstock(wire.url, database_timeout=1.0) as app:
         send = make_send(app)
         await send.aenqueue(0)
         contact = (await app.engine.pools.of_this_loop()).kept.contact
