@@ -206,6 +206,7 @@ EXAMPLES: dict[str, Any] = {
     "CompleteBatch": {"lease": 17, "jobs": [{**_HELD, "output": {"pages": 3}}]},
     "FailBatch": {"lease": 17, "jobs": [{**_HELD, "error": "the provider did not answer", "type": "TimeoutError"}]},
     "SnoozeBatch": {"lease": 17, "jobs": [{**_HELD, "seconds": 30}]},
+    "ParkBatch": {"lease": 17, "jobs": [{**_HELD, "reason": "this worker has no handler of kind 'rotate'"}]},
     "ReleaseBatch": {"lease": 17, "jobs": [_HELD]},
     "CancelledBatch": {"lease": 17, "jobs": [{**_HELD, "reason": "cancelled by its owner"}]},
     "JobFates": {"jobs": [{"id": _JOB, "accepted": True}]},

@@ -13,7 +13,7 @@ from penstock import Penstock
 from penstock.server import ServerSettings
 from tests.app.cut_wire import Wire
 from tests.app.until import until
-from tests.server.api import Api, asking
+from tests.server.api import KEY, SECRET, Api, asking
 from tests.worker.running import working
 
 faults = pytest.mark.parametrize("fault", [Wire.go_down, Wire.swallow])
@@ -38,8 +38,8 @@ async def app(wire: Wire) -> AsyncIterator[Penstock]:
 
 
 @pytest.fixture
-async def api(app: Penstock, settings: ServerSettings) -> AsyncIterator[Api]:
-    async with asking(app, settings) as api:
+async def api(app: Penstock) -> AsyncIterator[Api]:
+    async with asking(app, ServerSettings(service_key=KEY, jwt_secret=SECRET)) as api:
         yield api
 
 

@@ -45,6 +45,7 @@ insert into penstock.waiting (queue, lease, backend) values ('bobs', 1, 1);
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);
 insert into penstock.queues (name) values ('bobs');
+insert into penstock.declared_queues (queue, settings) values ('bobs', '{"of": "bob"}');
 insert into penstock.application_migrations (application, number, name) values ('bobs', 1, 'bobs');
 insert into penstock.schedules (name, cron, tz, kind, args, catch_up, options, source, created_at)
 values ('bobs', '* * * * *', 'utc', 'export', '{"of": "bob"}', 'one', '{"owner": "bob"}', 'database', now());

@@ -20,7 +20,7 @@ async def test_a_recording_is_stored_with_its_call_and_its_jobs(calls: Calls, fi
     answer = await calls.user().send()
     assert answer.status_code == 201
     told = answer.json()
-    assert answer.headers["location"] == f"/api/v1/calls/{told['id']}"
+    assert answer.headers["location"] == str(answer.url.join(f"/api/v1/calls/{told['id']}"))
     assert told["created"] is True
     [row] = connect().execute(
         "select id::text, org_id, user_id, file_name, content_type, size, job_id::text from calls.calls"
