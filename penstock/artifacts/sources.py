@@ -38,7 +38,8 @@ def chunks_of(data: Source, *, blocks: bool) -> bytes | AsyncIterator[bytes]:
 
 
 async def _of_path(path: Path, blocks: bool) -> AsyncIterator[bytes]:
-    with path.open("rb") if blocks else await asyncio.to_thread(path.open, "rb") as file:
+    # not opened in a thread: cancelled meanwhile, nobody would have it to close
+    with path.open("rb") as file:
         async for chunk in _of_file(file, blocks):
             yield chunk
 

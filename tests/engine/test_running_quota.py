@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from penstock.engine import calls
+from penstock.engine.enqueueing import COPY_FROM
 from penstock.flow import batch
 from penstock.job import NewJob
 from tests.conftest import Connect
@@ -68,10 +69,11 @@ def test_it_spans_queues_limits_and_priorities(hand: Hand) -> None:
     assert worker.claim(5, "narrow") == []
 
 
-def test_what_does_not_count_is_not_held_back(hand: Hand) -> None:
+@pytest.mark.parametrize("jobs", [3, COPY_FROM])
+def test_what_does_not_count_is_not_held_back(hand: Hand, jobs: int) -> None:
     allow(hand, 1)
     hand.run(calls.declare_kinds([{"kind": "work", "template": {}, "unique": False, "quota": "exports"}], ["work"]))
-    give(hand, "alice", 3, quota=None)
+    give(hand, "alice", jobs, quota=None)
     worker = hand.worker()
     assert len(worker.claim(5)) == 1  # by the quota of its kind
     give(hand, "alice", 3, quota=False)

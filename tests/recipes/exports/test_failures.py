@@ -120,7 +120,8 @@ async def test_cancelling_stops_the_rendering(exports: Exports, files: Path) -> 
     async with exports.worker():
         await ada.until(job, lambda job: job["status"] == "processing" and job["progress"] == 25)
         [child] = children()
-        assert (await ada.delete(f"/export/job/{job}")).status_code == 200
+        answer = await ada.delete(f"/export/job/{job}")
+        assert (answer.status_code, answer.json()["data"]["message"]) == (200, "Job is under way and was asked to stop")
         cancelled = await ada.ended(job)
         assert cancelled["status"] == "cancelled"
         assert child not in children(), "whatever it was doing, it does no more"

@@ -151,12 +151,14 @@ async def get_export(id: UUID, caller: Caller, shared: Shared) -> Response:
     responses=problems(404, 409),
 )
 async def cancel_export(id: UUID, caller: Caller, shared: Shared) -> Response:
+    await visible_export(shared, caller, id)
+    asked = await shared.app.jobs.acancel(id, reason="cancelled by its owner")
     job = await visible_export(shared, caller, id)
-    if not await shared.app.jobs.acancel(id, reason="cancelled by its owner"):
-        job = await visible_export(shared, caller, id)
-        if job.state is not JobState.CANCELLED:
-            raise Problem(409, "Job has ended already")
-    return success({"message": "Job cancelled"})
+    if job.state is JobState.CANCELLED:
+        return success({"message": "Job cancelled"})
+    if not asked or job.state.final:
+        raise Problem(409, "Job has ended already")
+    return success({"message": "Job is under way and was asked to stop"})
 
 
 @router.get(
