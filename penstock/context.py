@@ -77,6 +77,7 @@ class JobContext:
         self._steps: dict[str, Any] | None = None
         self._said: Report = {}
         self._connection: Any = None
+        self._cutting = threading.Lock()
 
     @property
     def id(self) -> UUID:
@@ -123,9 +124,15 @@ class JobContext:
     def lose(self) -> None:
         """Tells the handler to stop because the job is another worker's by now. For the worker."""
         self.cancel()
-        if self._connection is not None:
-            # nothing on it can be committed any more, and it may be half open: an answer that never comes
-            cut(self._connection)
+        with self._cutting:
+            if self._connection is not None:
+                # nothing on it can be committed any more, and it may be half open: an answer that never comes
+                cut(self._connection)
+
+    def _forget_connection(self) -> None:
+        """Before the pool has it back: from then on it may be another job's, and is not to be cut with this one."""
+        with self._cutting:
+            self._connection = None
 
     def progress(
         self,
@@ -247,13 +254,16 @@ class Context(JobContext):
         If the handler fails, or the job is no longer this worker's, none happens. A second block joins the first.
         """
         async with self._opening:
-            if self._connection is None:
-                pool = await self._engine.pools.of_this_loop()
-                connection = await self._held.enter_async_context(pool.connection())
-                await connection.execute("begin")
-                self._connection = connection
-        async with self._connection.transaction():
-            yield self._connection
+            connection = self._connection or await self._hold_connection()
+        async with connection.transaction():
+            yield connection
+
+    async def _hold_connection(self) -> psycopg.AsyncConnection[Any]:
+        pool = await self._engine.pools.of_this_loop()
+        connection = self._connection = await self._held.enter_async_context(pool.connection())
+        self._held.callback(self._forget_connection)
+        await connection.execute("begin")
+        return connection
 
     @property
     def completes_itself(self) -> bool:
@@ -264,15 +274,10 @@ class Context(JobContext):
         if isinstance(self._engine, RemoteEngine):
             return await self._engine.acomplete_with(self.lease, self.job, output, self._to_enqueue, self._said)
         async with self._held:
-            if self._connection is None:
-                pool = await self._engine.pools.of_this_loop()
-                self._connection = await self._held.enter_async_context(pool.connection())
-                await self._connection.execute("begin")
+            connection = self._connection or await self._hold_connection()
             script = complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
-            accepted = await arun_script(
-                AsyncPsycopg(self._connection, self._engine.schema), script, self._engine.schema
-            )
-            await self._connection.execute("commit" if accepted else "rollback")
+            accepted = await arun_script(AsyncPsycopg(connection, self._engine.schema), script, self._engine.schema)
+            await connection.execute("commit" if accepted else "rollback")
             return accepted
 
     async def let_go(self) -> None:
@@ -280,7 +285,6 @@ class Context(JobContext):
         if self._connection is not None:
             # not put back to be used again: it is in a transaction, and the pool closes such
             await self._held.aclose()
-            self._connection = None
 
 
 class SyncContext(JobContext):
@@ -350,12 +354,15 @@ class SyncContext(JobContext):
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
         """A connection whose writes are committed together with the job's completion; see Context.transaction."""
         with self._opening:
-            if self._connection is None:
-                connection = self._held.enter_context(self._engine.pools.sync().connection())
-                connection.execute("begin")
-                self._connection = connection
-        with self._connection.transaction():
-            yield self._connection
+            connection = self._connection or self._hold_connection()
+        with connection.transaction():
+            yield connection
+
+    def _hold_connection(self) -> psycopg.Connection[Any]:
+        connection = self._connection = self._held.enter_context(self._engine.pools.sync().connection())
+        self._held.callback(self._forget_connection)
+        connection.execute("begin")
+        return connection
 
     @property
     def completes_itself(self) -> bool:
@@ -366,19 +373,16 @@ class SyncContext(JobContext):
         if isinstance(self._engine, RemoteEngine):
             return self._engine.complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
         with self._held:
-            if self._connection is None:
-                self._connection = self._held.enter_context(self._engine.pools.sync().connection())
-                self._connection.execute("begin")
+            connection = self._connection or self._hold_connection()
             script = complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
-            accepted = run_script(Psycopg(self._connection, self._engine.schema), script, self._engine.schema)
-            self._connection.execute("commit" if accepted else "rollback")
+            accepted = run_script(Psycopg(connection, self._engine.schema), script, self._engine.schema)
+            connection.execute("commit" if accepted else "rollback")
             return accepted
 
     def let_go(self) -> None:
         """Rolls back what the handler wrote, unless it is committed. For the worker."""
         if self._connection is not None:
             self._held.close()
-            self._connection = None
 
 
 def _as_returned_by(function: Callable[..., Any], remembered: object) -> Any:

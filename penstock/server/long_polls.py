@@ -118,31 +118,39 @@ async def _wait_for_jobs(
 ) -> list[ClaimedJob]:
     lease = Lease(asked.lease)
     jobs: list[ClaimedJob] = []
-    with workers.polling(lease) as poll:
-        try:
-            async with _while_connected(request, poll):
-                looks = _Looks(workers, asked.wait)
-                every = await _extend(engine, lease)
-                extend_at = time.monotonic() + every
-                _, again = await workers.register(lease, [asked.queue])
-                while not poll.gone:
-                    poll.woken = False
-                    jobs = await _claim_now(engine, workers, asked)
-                    if jobs or looks.over:
-                        break
-                    while not (poll.woken or poll.gone or looks.over):
-                        await poll.something(looks.seconds(min(extend_at - time.monotonic(), again or math.inf)))
-                        if time.monotonic() >= extend_at and not poll.gone:
-                            every = await _extend(engine, lease)
-                            extend_at = time.monotonic() + every
-                        elif again or not workers.listening:
-                            break
-        finally:
-            await _stop_waiting(engine, workers, asked, poll, len(jobs))
-        if poll.gone and jobs:
-            await engine.arun(calls.release(lease, jobs))
-            jobs = []
+    try:
+        with workers.polling(lease) as poll:
+            try:
+                async with _while_connected(request, poll):
+                    jobs = await _claim_or_wait(engine, workers, asked, poll)
+            finally:
+                await workers.unregister(lease, [asked.queue])
+    finally:
+        # no longer among those who are told, so that what it is told from here on goes to another by itself
+        await _pass_on(engine, asked, poll, len(jobs))
+    if poll.gone and jobs:
+        await engine.arun(calls.release(lease, jobs))
+        jobs = []
     return jobs
+
+
+async def _claim_or_wait(engine: PostgresEngine, workers: WaitingWorkers, asked: Claim, poll: Poll) -> list[ClaimedJob]:
+    lease = Lease(asked.lease)
+    looks = _Looks(workers, asked.wait)
+    extend_at = time.monotonic() + await _extend(engine, lease)
+    _, again = await workers.register(lease, [asked.queue])
+    while not poll.gone:
+        poll.woken = False
+        jobs = await _claim_now(engine, workers, asked)
+        if jobs or looks.over:
+            return jobs
+        while not (poll.woken or poll.gone or looks.over):
+            await poll.something(looks.seconds(min(extend_at - time.monotonic(), again or math.inf)))
+            if time.monotonic() >= extend_at and not poll.gone:
+                extend_at = time.monotonic() + await _extend(engine, lease)
+            elif again or not workers.listening:
+                break
+    return []
 
 
 async def _extend(engine: PostgresEngine, lease: Lease) -> float:
@@ -153,11 +161,8 @@ async def _extend(engine: PostgresEngine, lease: Lease) -> float:
     return (extended.seconds or 30.0) * _EXTEND
 
 
-async def _stop_waiting(
-    engine: PostgresEngine, workers: WaitingWorkers, asked: Claim, poll: Poll, claimed: int
-) -> None:
-    await workers.unregister(Lease(asked.lease), [asked.queue])
-    # it may have been told of work that it did not take or will not look for: others may have a slot
+async def _pass_on(engine: PostgresEngine, asked: Claim, poll: Poll, claimed: int) -> None:
+    """It may have been told of work that it did not take or will not look for: others may have a slot."""
     left = poll.wakes - claimed if claimed == asked.limit else 0
     left = max(left, int(poll.woken or poll.gone))
     if left > 0:

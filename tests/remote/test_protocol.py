@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from penstock import JobState, NewJob
-from penstock.job import new_job_id
+from penstock.job import Lease, new_job_id
 from penstock.payload import encode_args
 from penstock.server import long_polls, waiting_workers
 from tests.conftest import Connect
@@ -444,6 +444,33 @@ async def test_a_lease_that_ends_gives_back_its_jobs(
     ended = await client.delete(f"/api/work/leases/{lease}", params={"dead": dead})
     assert ended.json() == {"released": 1}
     assert (await job.arefresh()).attempt == attempt
+
+
+async def test_a_wake_up_that_comes_while_others_are_passed_on_is_passed_on_too(
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = await open_lease(client)
+    waiting = asyncio.create_task(claim(client, lease, wait=30, limit=1))
+    await until_waiting(watch, lease)
+    arun, passed_on = api.app.engine.arun, list[Any]()
+
+    async def arun_slowly(call: Any) -> Any:
+        if "penstock.wake(" in call.text:
+            passed_on.append(call)
+            if len(passed_on) == 1:
+                api.workers._wake(Lease(lease))  # it was sent while the worker still waited
+        return await arun(call)
+
+    monkeypatch.setattr(api.app.engine, "arun", arun_slowly)
+    for poll in api.workers._everybody():
+        poll.wakes += 1  # told of a job that another has taken
+    await enqueue(api, "work")
+    [_] = await soon(waiting)
+
+    async def both() -> bool:
+        return len(passed_on) == 2
+
+    await until(both)
 
 
 async def test_one_connection_listens_for_all(

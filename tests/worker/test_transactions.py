@@ -208,6 +208,25 @@ async def test_rows_are_rolled_back_when_the_job_does_not_succeed(app: Penstock,
     assert notes() == []
 
 
+async def test_a_job_that_is_lost_at_its_end_takes_no_connection_from_the_next(app: Penstock) -> None:
+    await app.job(kind="work")(lambda: None).using(queue="here").aenqueue_many([{}, {}])
+    lease = await app.engine.open_lease("w")
+    one, other = await app.engine.claim(lease, "here", 2)
+    sync, on_loop = SyncContext(one, lease, app.engine), Context(other, lease, app.engine)
+    with sync.transaction():
+        pass
+    async with on_loop.transaction():
+        pass
+    assert sync.complete(None)
+    assert await on_loop.complete(None)
+    sync.lose()
+    on_loop.lose()
+    with app.engine.pools.sync().connection() as connection:
+        connection.execute("select")
+    async with (await app.engine.pools.of_this_loop()).connection() as of_loop:
+        await of_loop.execute("select")
+
+
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "thread"])
 async def test_rows_are_rolled_back_when_the_job_is_no_longer_this_workers(
     app: Penstock, notes: Notes, sync: bool
