@@ -1,7 +1,8 @@
 """Programs that are not to be trusted, or may crash, swell or never end: in a process of their own, with limits.
 
 `call` asks a function of a file of Python; `started` runs any program. Both give it no environment, no descriptors and
-a limit to everything; both kill and reap it, with all that it has started, whatever happens to the caller.
+a limit to everything; both kill and reap it, with all that it has started, however the caller ends or is cancelled.
+Should the caller be killed, the kernel ends the program.
 """
 
 import asyncio

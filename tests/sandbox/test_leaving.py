@@ -86,7 +86,9 @@ LEAVING = """
 import asyncio, sys
 from penstock.sandbox import Limits, started
 async def main():
-    async with started(["/bin/sh", "-c", "sleep 600 & echo x; wait", "leaving"], Limits(wall=600), env={}) as process:
+    # who leaves by itself takes along what its programs have started, too; who is killed cannot
+    command = {"exit": "sleep 600 & echo x; wait", "kill": "echo x; exec sleep 600"}[sys.argv[1]]
+    async with started(["/bin/sh", "-c", command, "leaving"], Limits(wall=600), env={}) as process:
         await process.reader.readline()
         print(process.pid, flush=True)
         if sys.argv[1] == "exit":
