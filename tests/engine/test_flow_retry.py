@@ -6,6 +6,7 @@ from penstock.engine import calls
 from penstock.flow import Flow, batch
 from penstock.job import JobState, NewJob
 from tests.engine.hand import Hand, Worker
+from tests.engine.invariants import check_invariants
 
 
 def fail_by_kind(worker: Worker, *kinds: str) -> None:
@@ -151,3 +152,16 @@ def test_everything_that_failed_can_be_retried_though_the_key_of_one_flow_is_tak
     latest = hand.start(flow())
     assert hand.run(calls.retry_where({})) == [single]
     assert hand.states(*earlier, latest, single) == ["failed", "failed", "blocked", "ready"]
+
+
+def test_who_came_to_wait_for_a_flow_that_had_partly_succeeded_is_told_when_it_ends_again(hand: Hand) -> None:
+    root = hand.start(batch([NewJob(kind="good"), NewJob(kind="bad")]))
+    worker = hand.worker()
+    fail_by_kind(worker, "bad")
+    slow = hand.add("slow", queue="slow")
+    waiter = hand.add("waiter", after=[root, slow])
+    hand.run(calls.retry([id_of(hand, "bad")]))
+    assert hand.job(waiter).waiting_on == 2
+    check_invariants(hand)
+    worker.finish_all("slow")
+    assert [job.kind for job in worker.finish_all()] == ["bad", "waiter"]

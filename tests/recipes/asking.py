@@ -1,6 +1,7 @@
 """Asking a recipe's API over real HTTP, as anybody."""
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -67,4 +68,5 @@ async def served(app: Penstock, **settings: Any) -> AsyncIterator[tuple[httpx.As
 
 def names_in(folder: Path) -> list[str]:
     """Every file that is stored there, by its path."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    # not rglob, which fails when a folder is removed before its eyes
+    return sorted(str(Path(place, name).relative_to(folder)) for place, _, names in os.walk(folder) for name in names)

@@ -5,6 +5,7 @@ import io
 import math
 import os
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -26,7 +27,13 @@ CONTENTS = b"0123456789" * 100
 def files_in(app: Penstock) -> dict[str, bytes]:
     assert app.artifacts.storage.address is not None
     folder = Path(app.artifacts.storage.address)
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    found = {}
+    # not rglob, which fails when a folder is removed before its eyes
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            with suppress(FileNotFoundError):
+                found[str(path.relative_to(folder))] = path.read_bytes()
+    return found
 
 
 async def run_one(app: Penstock) -> None:

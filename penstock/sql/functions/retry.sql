@@ -73,7 +73,9 @@ begin
         awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options,
         quota, waiting_on)
       select id, created_at, v_now, 0, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
-             awaited, coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
+             -- who came to wait for it when it had succeeded, in part, could mark no row
+             awaited or exists (select from penstock.edges as e where e.waits_for = taken.id),
+             coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
              case when rollup is null then null else progress end, rollup, errors, options, quota, 0
         from taken
       returning id
