@@ -17,7 +17,7 @@ from penstock.worker.endings import Cancelled, Ending, Failed, Parked, Released,
 from penstock.worker.failures import Failures, Fate
 from penstock.worker.lane import Lane
 from penstock.worker.loop import Loop
-from penstock.worker.parking import parking_log
+from penstock.worker.parking_log import parking_log
 from penstock.worker.run import Run
 
 log = logging.getLogger("penstock.worker")

@@ -8,7 +8,7 @@ import pytest
 from penstock import Job, JobState, NewJob, Penstock
 from penstock.context import JobContext
 from penstock.middleware import CallNext
-from penstock.worker.parking import PERIOD, ParkingLog
+from penstock.worker.parking_log import PERIOD, ParkingLog
 from tests.worker import in_process
 from tests.worker.running import working
 from tests.worker.until import until
