@@ -38,7 +38,7 @@ def settings_for(url: str) -> dict[str, Any]:
 
 
 @contextmanager
-def cut_after(seconds: float | None, connection: psycopg.AsyncConnection[Any]) -> Iterator[None]:
+def cut_after(seconds: float | None, connection: "AsyncConnection") -> Iterator[None]:
     """Ends the connection if what happens inside takes longer, which then fails with an OperationalError.
 
     Not by cancelling the task: psycopg would ask the server to cancel the statement and wait for the answer, which
@@ -54,8 +54,12 @@ def cut_after(seconds: float | None, connection: psycopg.AsyncConnection[Any]) -
         timer.cancel()
 
 
-def cut(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> None:
-    """Shuts the connection's socket down: whoever waits for an answer there gets an OperationalError."""
+def cut(connection: "SyncConnection | AsyncConnection") -> None:
+    """Shuts the connection's socket down: whoever waits for an answer there gets an OperationalError.
+
+    Whoever has the answer already gets it, and would put the connection back as one that still works.
+    """
+    connection.was_cut = True
     if not connection.closed:
         with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
             wire.shutdown(socket.SHUT_RDWR)
@@ -65,6 +69,7 @@ class SyncConnection(psycopg.Connection[Any]):
     # psycopg takes a connection with this attribute for a pool's, which may end with the program without a warning
     _pool = None
     contact: "Contact | None" = None
+    was_cut = False
 
     @classmethod
     def connect_within(cls, seconds: float | None, settings: Mapping[str, Any]) -> "SyncConnection":
@@ -129,6 +134,7 @@ def _silence(contact: "Contact", seconds: float) -> Callable[[object], None]:
 class AsyncConnection(psycopg.AsyncConnection[Any]):
     _pool = None
     contact: "Contact | None" = None
+    was_cut = False
 
     @classmethod
     async def connect_within(cls, seconds: float | None, settings: Mapping[str, Any]) -> "AsyncConnection":

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -11,7 +10,7 @@ from psycopg import sql
 
 from penstock.engine import calls
 from penstock.engine.call import Call, nothing
-from penstock.engine.connections import cut_after, settings_for
+from penstock.engine.connections import AsyncConnection, cut_after, settings_for
 from penstock.engine.postgres import PostgresEngine
 from penstock.engine.runners import AsyncPsycopg
 
@@ -23,7 +22,7 @@ class Notices:
     `close` or until it is `broken`. Then another is to be made, and what was sent meanwhile is to be looked up."""
 
     def __init__(self, engine: PostgresEngine, sorts: Sequence[str], take: Callable[[str, str], None]) -> None:
-        self.connection: psycopg.AsyncConnection[Any] | None = None
+        self.connection: AsyncConnection | None = None
         self.broken = asyncio.Event()
         self._engine = engine
         self._sorts = sorts
@@ -36,7 +35,7 @@ class Notices:
 
     async def open(self, within: float) -> bool:
         """Connects and listens. False, and closed, where a notice sent by another session does not arrive in time."""
-        self.connection = await psycopg.AsyncConnection.connect(**settings_for(self._engine.pools.url()))
+        self.connection = await AsyncConnection.connect(**settings_for(self._engine.pools.url()))
         hears = False
         try:
             hears = await self._hears(self.connection, within)
@@ -64,7 +63,7 @@ class Notices:
             asyncio.get_running_loop().remove_reader(self._reading)
             self._reading = None
 
-    async def _hears(self, connection: psycopg.AsyncConnection[Any], within: float) -> bool:
+    async def _hears(self, connection: AsyncConnection, within: float) -> bool:
         connection.add_notify_handler(self._hear)
         with cut_after(self._engine.pools.patience, connection):
             channels = await AsyncPsycopg(connection, self._engine.schema).run(calls.channels())
@@ -86,7 +85,7 @@ class Notices:
             await connection.execute(sql.SQL("unlisten {}").format(sql.Identifier(self._echo)))
         return True
 
-    def _read_from(self, connection: psycopg.AsyncConnection[Any]) -> None:
+    def _read_from(self, connection: AsyncConnection) -> None:
         """Straight from libpq: psycopg's own iterator would hold the connection's lock all the while."""
         pgconn = connection.pgconn
         try:

@@ -64,7 +64,7 @@ class _Kept(Generic[C]):
         if connection.closed:
             # it rarely ends alone: the server was restarted, or the network was
             self.drop_idle()
-        elif self.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+        elif self.closed or connection.was_cut or connection.pgconn.transaction_status != TransactionStatus.IDLE:
             connection.pgconn.finish()
         else:
             now = time.monotonic()

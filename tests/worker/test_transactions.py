@@ -11,6 +11,7 @@ import pytest
 
 from penstock import Backoff, Cancel, Context, Flow, JobCancelled, JobFailed, JobState, NewJob, Penstock, SyncContext
 from penstock.engine import calls
+from penstock.engine.connections import cut
 from penstock.outcome import Outcome
 from tests.conftest import Connect
 from tests.worker import in_process
@@ -224,6 +225,20 @@ async def test_a_job_that_is_lost_at_its_end_takes_no_connection_from_the_next(a
     with app.engine.pools.sync().connection() as connection:
         connection.execute("select")
     async with (await app.engine.pools.of_this_loop()).connection() as of_loop:
+        await of_loop.execute("select")
+
+
+async def test_a_connection_that_is_cut_after_its_last_answer_is_not_used_again(app: Penstock) -> None:
+    with app.engine.pools.sync().connection() as connection:
+        connection.execute("select")
+        cut(connection)
+    with app.engine.pools.sync().connection() as connection:
+        connection.execute("select")
+    pool = await app.engine.pools.of_this_loop()
+    async with pool.connection() as of_loop:
+        await of_loop.execute("select")
+        cut(of_loop)
+    async with pool.connection() as of_loop:
         await of_loop.execute("select")
 
 
