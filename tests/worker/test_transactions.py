@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Cancel, Context, Flow, JobCancelled, JobFailed, JobState, NewJob, Penstock, SyncContext
-from penstock.engine import calls
 from penstock.engine.connections import cut
 from penstock.outcome import Outcome
 from tests.conftest import Connect
 from tests.worker import in_process
+from tests.worker.losing import atake_back, take_back
 from tests.worker.running import working
 from tests.worker.until import soon, until
 
@@ -113,7 +113,7 @@ async def test_a_job_that_another_worker_has_by_now_enqueues_nothing(app: Pensto
     @app.job(max_attempts=2)
     async def work(ctx: Context) -> int:
         if ctx.attempt == 1:
-            await app.engine.arun(calls.expire_lease(ctx.lease))
+            await atake_back(app.engine, ctx.lease)
             ctx.enqueue(another)
         return ctx.attempt
 
@@ -250,14 +250,14 @@ async def test_rows_are_rolled_back_when_the_job_is_no_longer_this_workers(
         with ctx.transaction() as connection:
             connection.execute("insert into notes values (%s)", [f"attempt {ctx.attempt}"])
         if ctx.attempt == 1:
-            app.engine.run(calls.expire_lease(ctx.lease))
+            take_back(app.engine, ctx.lease)
         return ctx.attempt
 
     async def work_async(ctx: Context) -> int:
         async with ctx.transaction() as connection:
             await connection.execute("insert into notes values (%s)", [f"attempt {ctx.attempt}"])
         if ctx.attempt == 1:
-            await app.engine.arun(calls.expire_lease(ctx.lease))
+            await atake_back(app.engine, ctx.lease)
         return ctx.attempt
 
     function: Any = work if sync else work_async
@@ -380,7 +380,7 @@ async def test_the_same_holds_in_a_process(app: Penstock, notes: Notes, another:
             return started.exists()
 
         await until(has_started)
-        await app.engine.arun(calls.expire_lease(worker.lease))
+        await atake_back(app.engine, worker.lease)
         go.touch()
         await waiting.aresult(SOON)
     assert notes() == ["async", "attempt 2", "sync"]

@@ -123,8 +123,13 @@ async def test_a_wake_up_that_reaches_a_full_worker_is_passed_on(
             watch.execute("delete from penstock.waiting")
             job = work.using(connection=watch).enqueue()
             watch.execute("insert into penstock.waiting select * from kept")
-            watch.execute("select pg_notify('penstock.wake', %s::text)", [full])
-        assert await job.aresult(10) == free
+            watch.execute("select pg_notify(wake, %s::text) from penstock.channels", [full])
+
+        async def ran_on() -> list[tuple[Lease]]:
+            # not by waiting for the job's result: who begins to wait has its workers woken
+            return watch.execute("select output::text::bigint from penstock.history where id = %s", [job.id]).fetchall()
+
+        assert await until(ran_on) == [(free,)]
         assert set(waiting(watch)) == {free}
         go.set()
 
