@@ -1,16 +1,21 @@
 """Jobs taken from their worker, as when it is known to be dead."""
 
 from penstock.engine import calls
+from penstock.engine.call import Call, first
 from penstock.job import Lease
 from penstock.remote import Engine
 
 
 def take_back(engine: Engine, lease: Lease) -> None:
-    """Again, where somebody had the row locked, who began to watch the job: then the next round finds it."""
-    while not engine.run(calls.expire_lease(lease)):
-        pass
+    """Until it has none: whoever begins to watch a job has its row locked, and the next round finds it."""
+    while engine.run(_holds_a_job(lease)):
+        engine.run(calls.expire_lease(lease))
 
 
 async def atake_back(engine: Engine, lease: Lease) -> None:
-    while not await engine.arun(calls.expire_lease(lease)):
-        pass
+    while await engine.arun(_holds_a_job(lease)):
+        await engine.arun(calls.expire_lease(lease))
+
+
+def _holds_a_job(lease: Lease) -> Call[bool]:
+    return Call("select exists (select from penstock.jobs where lease = %s)", [lease], first)
