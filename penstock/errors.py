@@ -122,6 +122,10 @@ class SchemaTooNew(PenstockError):
     """The database was migrated by a newer version of Penstock than this one."""
 
 
+class SchemaTooOld(PenstockError):
+    """The database has tables of a layout from before the first release, which cannot be upgraded."""
+
+
 class NotMigrated(PenstockError):
     """The database has no Penstock schema, or an older one."""
 

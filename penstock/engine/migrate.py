@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 
 from penstock.engine.address import read_address
-from penstock.errors import PenstockError, SchemaTooNew
+from penstock.errors import PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 
 OLDEST_POSTGRES = 15
@@ -75,11 +75,11 @@ def migrate_on(
         roles = _roles(connection)
         _lock(connection, schema)
         known = migrations()
-        done = dict(
-            connection.execute(
-                render("select number, functions from penstock.schema_migrations order by number", schema).encode()
-            ).fetchall()
-        )
+        rows = connection.execute(
+            render("select number, name, functions from penstock.schema_migrations order by number", schema).encode()
+        ).fetchall()
+        _refuse_earlier({number: name for number, name, _ in rows}, known, schema)
+        done = {number: digest for number, _, digest in rows}
         _refuse_newer(max(done, default=0), known[-1].number, schema)
         due = [migration for migration in known if migration.number not in done]
         for migration in due:
@@ -180,6 +180,16 @@ def _has_new_roles(connection: psycopg.Connection[Any], schema: str) -> bool:
         [schema],
     ).fetchone()
     return found == (True,)
+
+
+def _refuse_earlier(in_database: Mapping[int, str], known: Sequence[Migration], schema: str) -> None:
+    """A migration that has another name here is of the layout before these."""
+    if any(in_database.get(each.number, each.name) != each.name for each in known):
+        raise SchemaTooOld(
+            f"schema {schema!r} has tables of a layout from before the first release, which cannot be upgraded: "
+            f"drop it with its jobs (drop schema {quote_schema(schema)} cascade) and migrate again, "
+            "or migrate another schema (--schema, PENSTOCK_SCHEMA)"
+        )
 
 
 def _refuse_newer(in_database: int, in_code: int, schema: str) -> None:

@@ -82,8 +82,8 @@ CREATE TABLE penstock.artifacts (
     path text NOT NULL,
     content_type text NOT NULL,
     digest text,
-    metadata jsonb,
     quota text,
+    metadata jsonb,
     CONSTRAINT a_stored_one_has_a_size CHECK (((state <> 'stored'::text) OR ((size IS NOT NULL) AND (digest IS NOT NULL)))),
     CONSTRAINT state_is_known CHECK ((state = ANY (ARRAY['writing'::text, 'stored'::text, 'removing'::text])))
 );
@@ -93,6 +93,9 @@ COMMENT ON COLUMN penstock.artifacts.lease IS 'Who writes or wrote it: with clai
 
 -- Name: COLUMN artifacts.digest; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.artifacts.digest IS 'SHA-256 of the bytes, in hexadecimal.';
+
+-- Name: COLUMN artifacts.quota; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.artifacts.quota IS 'The quota that its bytes were announced under.';
 
 -- Name: artifacts_of_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.artifacts_of_job(p_job uuid) RETURNS SETOF penstock.artifacts
@@ -156,6 +159,7 @@ CREATE TABLE penstock.jobs (
     created_at timestamp with time zone NOT NULL,
     run_at timestamp with time zone NOT NULL,
     started_at timestamp with time zone,
+    parked_since timestamp with time zone,
     turn bigint DEFAULT 0 NOT NULL,
     lease bigint,
     state penstock.job_state NOT NULL,
@@ -178,17 +182,19 @@ CREATE TABLE penstock.jobs (
     org text,
     unique_key text,
     limit_key text,
+    quota text,
     phase text,
+    parked_reason text,
     args jsonb DEFAULT '{}'::jsonb NOT NULL,
     progress jsonb,
     rollup jsonb,
     errors jsonb,
-    options jsonb,
-    parked_since timestamp with time zone,
-    parked_reason text,
-    quota text
+    options jsonb
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
+
+-- Name: COLUMN jobs.parked_since; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
 
 -- Name: COLUMN jobs.turn; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.turn IS 'Place among the turns of a fair queue, given at enqueue; 0 elsewhere.';
@@ -204,9 +210,6 @@ COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a ro
 
 -- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
-
--- Name: COLUMN jobs.parked_since; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
 
 -- Name: COLUMN jobs.quota; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.quota IS 'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
@@ -312,9 +315,9 @@ CREATE TABLE penstock.queues (
     fair_by text,
     backoff jsonb,
     lease_length interval,
+    parked_timeout interval,
     keep text DEFAULT 'all'::text NOT NULL,
     limited boolean GENERATED ALWAYS AS (((max_running IS NOT NULL) OR (max_running_per_key IS NOT NULL) OR (rate IS NOT NULL) OR (rate_per_key IS NOT NULL))) STORED NOT NULL,
-    parked_timeout interval,
     CONSTRAINT fair_by_is_a_column CHECK ((fair_by = ANY (ARRAY['owner'::text, 'org'::text, 'limit_key'::text]))),
     CONSTRAINT keep_is_all_or_failed CHECK ((keep = ANY (ARRAY['all'::text, 'failed'::text]))),
     CONSTRAINT lease_length_is_positive CHECK ((lease_length > '00:00:00'::interval)),
@@ -499,14 +502,14 @@ CREATE TABLE penstock.history (
     org text,
     unique_key text,
     limit_key text,
+    quota text,
     phase text,
     args jsonb NOT NULL,
     progress jsonb,
     rollup jsonb,
     errors jsonb,
     options jsonb,
-    output jsonb,
-    quota text
+    output jsonb
 )
 PARTITION BY RANGE (id);
 
@@ -1274,25 +1277,28 @@ CREATE TABLE penstock.history_strays (
     org text,
     unique_key text,
     limit_key text,
+    quota text,
     phase text,
     args jsonb CONSTRAINT history_args_not_null NOT NULL,
     progress jsonb,
     rollup jsonb,
     errors jsonb,
     options jsonb,
-    output jsonb,
-    quota text
+    output jsonb
 );
 
 -- Name: idempotency_keys; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.idempotency_keys (
     owner text NOT NULL,
     key text NOT NULL,
+    of_user boolean DEFAULT false NOT NULL,
     job uuid NOT NULL,
     fingerprint bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    of_user boolean DEFAULT false NOT NULL
+    expires_at timestamp with time zone NOT NULL
 );
+
+-- Name: COLUMN idempotency_keys.of_user; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.idempotency_keys.of_user IS 'A user''s own keys, and those of whoever starts jobs on their behalf, have nothing to do with each other.';
 
 -- Name: kinds; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.kinds (
@@ -1308,6 +1314,9 @@ COMMENT ON COLUMN penstock.kinds.template IS 'The fields of a job that its start
 
 -- Name: COLUMN kinds.is_unique; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.kinds.is_unique IS 'While a job of the same owner with the same arguments is unfinished, it stands for further ones.';
+
+-- Name: COLUMN kinds.declared_with; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.kinds.declared_with IS 'What else the application had handlers of that opened the kind: by that it is known again when it has dropped this one.';
 
 -- Name: leader; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.leader (
@@ -1325,12 +1334,15 @@ CREATE TABLE penstock.leases (
     host text,
     pid integer,
     queues text[] DEFAULT '{}'::text[] NOT NULL,
+    kinds text[],
     length interval NOT NULL,
     started_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    kinds text[]
+    expires_at timestamp with time zone NOT NULL
 )
 WITH (fillfactor='50');
+
+-- Name: COLUMN leases.kinds; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.leases.kinds IS 'What its worker has handlers of; null: it does not say.';
 
 -- Name: leases_id_seq; Type: SEQUENCE; Schema: penstock; Owner: -
 ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -1470,6 +1482,9 @@ CREATE UNLOGGED TABLE penstock.waiting (
     backend integer NOT NULL,
     direct boolean DEFAULT false NOT NULL
 );
+
+-- Name: COLUMN waiting.direct; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.waiting.direct IS 'Whether an enqueue may hand a job straight to the worker, which then need not claim it.';
 
 -- Name: history_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.history ATTACH PARTITION penstock.history_strays DEFAULT;

@@ -37,10 +37,8 @@ select id, 'bobs step', '"of bob"', now() from penstock.jobs where owner = 'bob'
 insert into penstock.usage values (current_date, 'bobs', 'export', 1, 1, 1, 1);
 insert into penstock.usage_log values (current_date, 'bobs', 'export', 1, 1, 1, 1);
 insert into penstock.history_strays
-select ('00000000-0000-7' || substr(id::text, 16))::uuid, created_at, run_at, started_at, finished_at, turn, lease,
-       state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight, awaited, queue, kind, parent,
-       owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options, output
-  from penstock.history where owner = 'bob';
+select (jsonb_populate_record(h, jsonb_build_object('id', '00000000-0000-7' || substr(h.id::text, 16)))).*
+  from penstock.history as h where owner = 'bob';
 insert into penstock.waiting (queue, lease, backend) values ('bobs', 1, 1);
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);

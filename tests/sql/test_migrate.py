@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -10,7 +11,7 @@ import pytest
 
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.migrate import Migrated, migrate, migrate_on
-from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew
+from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.job import JobState, NewJob
 from penstock.sql import migrations, render
 from tests.channels import listen
@@ -103,6 +104,23 @@ def test_a_database_of_a_newer_penstock_is_refused(empty_url: str, empty: psycop
     empty.execute("insert into penstock.schema_migrations (number, name) values (9999, 'from the future')")
     with pytest.raises(SchemaTooNew, match=r"at migration 9999, but .* knows only .*: upgrade Penstock"):
         migrate(empty_url)
+
+
+def test_a_database_of_the_layout_before_the_first_release_is_refused(
+    empty_url: str, empty: psycopg.Connection[Any]
+) -> None:
+    migrate(empty_url, "My Jobs")
+    earlier = """update "My Jobs".schema_migrations set name = 'tables' where number = 1"""
+    # it had more migrations than there are now, but a newer Penstock would not help
+    empty.execute(earlier)
+    empty.execute("""insert into "My Jobs".schema_migrations (number, name) values (9999, 'declared_queues')""")
+    with pytest.raises(SchemaTooOld, match=r"'My Jobs' has tables of a layout .*") as refused:
+        migrate(empty_url, "My Jobs")
+    assert str(refused.value).count(". ") == 0
+    [advice] = re.findall(r"\((drop schema .*?)\)", str(refused.value))
+    assert migrate(empty_url, "another").changed
+    empty.execute(advice)
+    assert migrate(empty_url, "My Jobs").changed
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+-- Jobs that are enqueued by the clock.
 create table penstock.schedules (
   name text constraint schedules_pkey primary key,
   cron text not null,

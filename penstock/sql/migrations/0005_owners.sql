@@ -40,18 +40,11 @@ create function penstock.caller() returns text language sql stable as 'select nu
 create function penstock.caller_orgs() returns text[] language sql stable as 'select null::text[]';
 create function penstock.shown_error(p_id uuid) returns text language sql stable as 'select null::text';
 
-create index jobs_org on penstock.jobs (org, id) where org is not null;
-create index history_org on penstock.history (org, id) where org is not null;
-
 -- the selects make them constants of the plan: a policy is asked for every row
 create policy users_see_their_own on penstock.jobs for select
   using (owner = (select penstock.caller()) or org = any((select penstock.caller_orgs())::text[]));
 create policy users_see_their_own on penstock.history for select
   using (owner = (select penstock.caller()) or org = any((select penstock.caller_orgs())::text[]));
-create policy users_see_their_organisations on penstock.usage for select
-  using (org = any((select penstock.caller_orgs())::text[]));
-create policy users_see_their_organisations on penstock.usage_log for select
-  using (org = any((select penstock.caller_orgs())::text[]));
 
 -- What users see of jobs: not their errors, which hold tracebacks, nor what only workers need.
 create view penstock.my_jobs with (security_invoker = true) as
@@ -64,36 +57,3 @@ create view penstock.my_jobs with (security_invoker = true) as
          false, args, progress, rollup, output, case when state <> 'succeeded' then penstock.shown_error(id) end,
          created_at, run_at, started_at, finished_at
     from penstock.history;
-
--- What users may start by themselves, and how such jobs are enqueued.
-create table penstock.kinds (
-  kind text constraint kinds_pkey primary key,
-  template jsonb not null,
-  is_unique boolean not null default false,
-  quota text
-);
-comment on column penstock.kinds.template is
-  'The fields of a job that its starter does not choose: queue, priority, max_attempts, options…';
-comment on column penstock.kinds.is_unique is
-  'While a job of the same owner with the same arguments is unfinished, it stands for further ones.';
-
--- How much one user may do; null is no limit.
-create table penstock.quotas (
-  name text constraint quotas_pkey primary key,
-  per_day int,
-  running int,
-  unfinished int,
-  storage bigint,
-  constraint per_day_is_not_negative check (per_day >= 0),
-  constraint running_is_positive check (running > 0),
-  constraint unfinished_is_positive check (unfinished > 0),
-  constraint storage_is_not_negative check (storage >= 0)
-);
-
-create table penstock.operations (
-  owner text not null,
-  quota text not null,
-  day date not null,
-  used int not null,
-  constraint operations_pkey primary key (owner, quota, day)
-) with (fillfactor = 50);

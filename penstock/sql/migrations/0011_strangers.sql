@@ -18,20 +18,3 @@ insert into penstock.channels default values;
 create unlogged table penstock.locks (
   name text constraint locks_pkey primary key
 );
-
--- Tenants never meet in a unique key, whatever its text says.
-drop index penstock.jobs_unique;
-create unique index jobs_unique on penstock.jobs (kind, unique_key, coalesce(owner, ''), coalesce(org, ''))
-  where unique_key is not null;
-
--- A user's own keys, and those of whoever starts jobs on their behalf, have nothing to do with each other.
-alter table penstock.idempotency_keys
-  add column of_user boolean not null default false,
-  drop constraint idempotency_keys_pkey,
-  add constraint idempotency_keys_pkey primary key (owner, of_user, key);
-drop function if exists penstock.take_idempotency_key(penstock.jobs, text, double precision);
-drop function if exists penstock.enqueue_one(penstock.jobs, jsonb);
-drop function if exists penstock.start_for(text, text, jsonb);
-
--- What else the application had handlers of that opened the kind: by that it is known again when it has dropped this one.
-alter table penstock.kinds add column declared_with text[] not null default '{}';

@@ -21,6 +21,7 @@ create table penstock.artifacts (
   path text not null constraint artifacts_path unique,
   content_type text not null,
   digest text,
+  quota text,
   metadata jsonb,
   constraint state_is_known check (state in ('writing', 'stored', 'removing')),
   constraint a_stored_one_has_a_size check (state <> 'stored' or (size is not null and digest is not null))
@@ -30,6 +31,8 @@ comment on column penstock.artifacts.lease is
   'Who writes or wrote it: with claims, the run of the job. A run that lost its job cannot confirm it.';
 comment on column penstock.artifacts.digest is
   'SHA-256 of the bytes, in hexadecimal.';
+comment on column penstock.artifacts.quota is
+  'The quota that its bytes were announced under.';
 
 create index artifacts_job on penstock.artifacts (job, id);
 create index artifacts_owner on penstock.artifacts (owner, id) where owner is not null;

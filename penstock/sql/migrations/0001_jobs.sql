@@ -1,0 +1,147 @@
+-- Unfinished jobs live in `jobs`; a finished job moves to `history` in the statement that finishes it.
+-- Nothing references `jobs` by foreign key, because its rows move away. It has no check constraints either: Postgres
+-- evaluates them on every update, which made a claim a fifth dearer. What may enter is checked at the doors (new_job, the
+-- client).
+
+create type penstock.job_state as enum
+  ('blocked', 'scheduled', 'ready', 'running', 'succeeded', 'failed', 'cancelled');
+
+create table penstock.jobs (
+  id uuid not null,
+  created_at timestamptz not null,
+  run_at timestamptz not null,
+  started_at timestamptz,
+  parked_since timestamptz,
+  turn bigint not null default 0,
+  lease bigint,
+  state penstock.job_state not null,
+  priority int not null default 0,
+  attempt int not null default 0,
+  max_attempts int not null default 5,
+  claims int not null default 0,
+  snoozes int not null default 0,
+  max_snoozes int,
+  waiting_on int not null default 0,
+  weight real,
+  awaited boolean not null default false,
+  watched boolean not null default false,
+  counted boolean not null default false,
+  cancel_requested boolean not null default false,
+  queue text not null default 'default',
+  kind text not null,
+  parent uuid,
+  owner text,
+  org text,
+  unique_key text,
+  limit_key text,
+  quota text,
+  phase text,
+  parked_reason text,
+  args jsonb not null default '{}',
+  progress jsonb,
+  rollup jsonb,
+  errors jsonb,
+  options jsonb,
+  constraint jobs_pkey primary key (id)
+) with (
+  -- Every claim and every completion leaves a dead row: vacuum by count, and do not pace it.
+  autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_vacuum_insert_scale_factor = 0.2
+);
+
+comment on column penstock.jobs.claims is
+  'How often the job was claimed. With the lease it fences every write about a run; unlike attempt it never goes back.';
+comment on column penstock.jobs.attempt is
+  'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
+comment on column penstock.jobs.turn is
+  'Place among the turns of a fair queue, given at enqueue; 0 elsewhere.';
+comment on column penstock.jobs.counted is
+  'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
+comment on column penstock.jobs.awaited is
+  'Another job waits for this one (a row in edges).';
+comment on column penstock.jobs.parked_since is
+  'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
+comment on column penstock.jobs.quota is
+  'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
+
+-- Jobs under a quota wait in indexes of their own: a claim of others steps over none of them, and one owner's backlog is one
+-- entry of the second.
+create index jobs_ready on penstock.jobs (queue, priority, turn, id) where state = 'ready' and quota is null;
+create index jobs_ready_by_key on penstock.jobs (queue, limit_key, priority, turn, id)
+  where state = 'ready' and quota is null and limit_key is not null;
+create index jobs_ready_quota on penstock.jobs (queue, priority, turn, id) where state = 'ready' and quota is not null;
+create index jobs_ready_by_owner on penstock.jobs (queue, quota, owner, priority, turn, id)
+  where state = 'ready' and quota is not null;
+create index jobs_running on penstock.jobs (lease) where state = 'running';
+create index jobs_running_quota on penstock.jobs (quota, owner) where state = 'running' and quota is not null;
+create index jobs_counted on penstock.jobs (queue, limit_key) where state = 'running' and counted;
+create index jobs_scheduled on penstock.jobs (run_at) where state = 'scheduled';
+create index jobs_parked on penstock.jobs (kind, queue) where parked_since is not null;
+-- Tenants never meet in a unique key, whatever its text says.
+create unique index jobs_unique on penstock.jobs (kind, unique_key, coalesce(owner, ''), coalesce(org, ''))
+  where unique_key is not null;
+create index jobs_owner on penstock.jobs (owner, id) where owner is not null;
+create index jobs_org on penstock.jobs (org, id) where org is not null;
+create index jobs_parent on penstock.jobs (parent) where parent is not null;
+
+-- Ids are UUIDv7, so a look-up by id touches one partition and retention is DROP TABLE.
+create table penstock.history (
+  id uuid not null,
+  created_at timestamptz not null,
+  run_at timestamptz not null,
+  started_at timestamptz,
+  finished_at timestamptz not null,
+  turn bigint not null,
+  lease bigint,
+  state penstock.job_state not null,
+  priority int not null,
+  attempt int not null,
+  max_attempts int not null,
+  claims int not null,
+  snoozes int not null,
+  max_snoozes int,
+  weight real,
+  awaited boolean not null,
+  queue text not null,
+  kind text not null,
+  parent uuid,
+  owner text,
+  org text,
+  unique_key text,
+  limit_key text,
+  quota text,
+  phase text,
+  args jsonb not null,
+  progress jsonb,
+  rollup jsonb,
+  errors jsonb,
+  options jsonb,
+  output jsonb,
+  constraint history_pkey primary key (id)
+) partition by range (id);
+
+create index history_given_up on penstock.history (queue, id) where state = 'failed';
+create index history_owner on penstock.history (owner, id) where owner is not null;
+create index history_org on penstock.history (org, id) where org is not null;
+create index history_parent on penstock.history (parent) where parent is not null;
+
+-- Takes ids of no partition: jobs that waited longer than the retention, clocks that were wrong.
+create table penstock.history_strays partition of penstock.history default;
+
+create view penstock.all_jobs with (security_invoker = true) as
+  select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
+         parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,
+         args, progress, rollup, errors, options, null::jsonb as output,
+         lease, claims, created_at, run_at, started_at, null::timestamptz as finished_at,
+         -- whoever runs it may know it
+         case when state <> 'running' then parked_since end as parked_since,
+         case when state <> 'running' then parked_reason end as parked_reason
+    from penstock.jobs
+  union all
+  select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, 0,
+         parent, owner, org, unique_key, limit_key, phase, weight, false,
+         args, progress, rollup, errors, options, output,
+         lease, claims, created_at, run_at, started_at, finished_at, null, null
+    from penstock.history;

@@ -1,0 +1,53 @@
+-- A queue without a row here has no limits, and the defaults below.
+create table penstock.queues (
+  name text constraint queues_pkey primary key,
+  paused boolean not null default false,
+  max_running int,
+  max_running_per_key int,
+  rate int,
+  rate_per_key int,
+  rate_period interval not null default '1 second',
+  fair_by text,
+  backoff jsonb,
+  lease_length interval,
+  parked_timeout interval,
+  keep text not null default 'all',
+  limited boolean not null generated always as (
+    max_running is not null or max_running_per_key is not null
+    or rate is not null or rate_per_key is not null
+  ) stored,
+  constraint name_is_not_empty check (name <> ''),
+  constraint max_running_is_positive check (max_running > 0),
+  constraint max_running_per_key_is_positive check (max_running_per_key > 0),
+  constraint rate_is_positive check (rate > 0),
+  constraint rate_per_key_is_positive check (rate_per_key > 0),
+  constraint rate_period_is_positive check (rate_period > interval '0'),
+  constraint lease_length_is_positive check (lease_length > interval '0'),
+  constraint parked_timeout_is_positive check (parked_timeout > interval '0'),
+  constraint fair_by_is_a_column check (fair_by in ('owner', 'org', 'limit_key')),
+  constraint keep_is_all_or_failed check (keep in ('all', 'failed'))
+);
+
+-- What applications have last said of their queues in code. The queues themselves hold what counts: the code changes them only
+-- when it says something else than the last time, so that what an operator sets in between stays.
+create table penstock.declared_queues (
+  queue text constraint declared_queues_pkey primary key,
+  settings jsonb not null
+);
+
+-- Starts counted in buckets of a hundredth of the queue's period; key '' is the whole queue.
+create table penstock.starts (
+  queue text not null,
+  key text not null,
+  bucket timestamptz not null,
+  jobs int not null,
+  constraint starts_pkey primary key (queue, key, bucket)
+) with (fillfactor = 50);
+
+-- The last turn given to each key of a fair queue; key '' is the queue's own clock, the turn being served.
+create table penstock.turns (
+  queue text not null,
+  key text not null,
+  turn bigint not null,
+  constraint turns_pkey primary key (queue, key)
+) with (fillfactor = 50);
