@@ -48,7 +48,7 @@ chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the 
 bench-engine: .venv/.ready  ## the engine beside bare SQL; some minutes
 	$(BIN)/python -m bench.engine
 
-bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphile-worker and bare SQL; a quarter of an hour
+bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphile-worker and bare SQL, three sizes of jobs; half an hour
 	$(BIN)/python -m bench.worker
 
 bench-server: .venv/.ready  ## the API beside bare FastAPI, 5,000 streams beside polling; some minutes

@@ -3,9 +3,12 @@
 No fencing by claim, no limits, no flows, no partitions, no metering, and only the two indexes a claim needs.
 """
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
+from uuid_utils.compat import uuid7
 
 TABLES = """
 drop table if exists bare_jobs, bare_history;
@@ -45,6 +48,15 @@ INSERT = """
 insert into bare_jobs (id, created_at, run_at, state, kind, queue, args)
 values (%s, now(), now(), 'ready', %s, %s, %s)
 """
+
+COPY = "copy bare_jobs (id, created_at, run_at, state, kind, queue, args) from stdin"
+
+
+async def fill(connection: psycopg.AsyncConnection[Any], arguments: list[dict[str, Any]]) -> None:
+    now = datetime.now(UTC).isoformat()
+    async with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+        for each in arguments:
+            await copy.write_row((str(uuid7()), now, now, "ready", "noop", "default", json.dumps(each)))
 
 
 async def drain(connection: psycopg.AsyncConnection[Any], batch: int) -> int:

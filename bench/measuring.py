@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from bench import proc, processes
-from bench.processes import Program
+from bench import payload, proc, processes
+from bench.gauge import Gauge, Reading, since
+from bench.processes import ROOT, Program
 from bench.systems import System
 
 WARM_UPS = 20
 PAUSE = (0.010, 0.020)
+DOCUMENTS = ROOT / ".cache" / "bench-payloads"
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,10 @@ class Drained:
     jobs: int
     seconds: float
     worker_cpu: float | None
-    postgres_cpu: float | None
+    enqueue: Reading
+    """What Postgres spent on enqueueing them all."""
+    after: Reading
+    """What it spent from then until the last was stored as finished."""
 
     @property
     def rate(self) -> float:
@@ -32,23 +37,27 @@ class Drained:
 
 
 class Server:
-    def __init__(self, url: str, postmaster: int | None) -> None:
+    def __init__(self, url: str, gauge: Gauge) -> None:
         self.url = url
-        self.postmaster = postmaster
+        self.gauge = gauge
 
     @classmethod
     async def at(cls, url: str) -> "Server":
         async with await psycopg.AsyncConnection.connect(url) as connection:
-            return cls(url, proc.parent_of(connection.info.backend_pid))
+            return cls(url, Gauge.beside(connection))
 
     def url_of(self, system: System) -> str:
         return urlsplit(self.url)._replace(path=f"/{system.database}").geturl()
 
     async def create_database(self, system: System) -> None:
+        await self.drop_database(system)
         async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as connection:
-            await connection.execute(f"drop database if exists {system.database} with (force)".encode())
             await connection.execute(f"create database {system.database}".encode())
         await self.run(system, "prepare")
+
+    async def drop_database(self, system: System) -> None:
+        async with await psycopg.AsyncConnection.connect(self.url, autocommit=True) as connection:
+            await connection.execute(f"drop database if exists {system.database} with (force)".encode())
 
     async def run(self, system: System, *mode: str) -> None:
         async with self.runner(system, *mode) as program:
@@ -67,13 +76,21 @@ class Server:
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             yield connection
 
-    async def fill(self, system: System, jobs: int) -> None:
-        """Its queue with so many jobs in it, and nothing else; the server has nothing left to do."""
+    async def fill(self, system: System, jobs: int, size: int = 0) -> Reading:
+        """Its queue with so many jobs in it, and nothing else; the server has nothing left to do.
+
+        What enqueueing them took.
+        """
+        documents = (str(payload.write(size, DOCUMENTS)),) if size else ()
         async with self.connection(system) as connection:
-            await connection.execute(f"truncate {system.tables}".encode())
-            await self.run(system, "fill", str(jobs))
+            if system.tables:
+                await connection.execute(f"truncate {system.tables}".encode())
+            before = await self.gauge.read(connection)
+            await self.run(system, "fill", str(jobs), *documents)
+            spent = before.to(await self.gauge.read(connection))
             await connection.execute("analyze")
             await connection.execute("checkpoint")
+        return spent
 
     @asynccontextmanager
     async def workers(self, system: System, count: int) -> AsyncIterator[list[Program]]:
@@ -84,12 +101,13 @@ class Server:
                 await worker.hear("ready")
             yield workers
 
-    async def drain(self, system: System, jobs: int, processes: int = 1) -> Drained:
-        await self.fill(system, jobs)
-        async with self.workers(system, processes) as workers:
-            worker_cpu, postgres_cpu = _cpu_of(workers), self._cpu()
+    async def drain(self, system: System, jobs: int, processes: int = 1, size: int = 0) -> Drained:
+        enqueue = await self.fill(system, jobs, size)
+        async with self.workers(system, processes) as workers, self.connection(system) as connection:
+            worker_cpu, before = _cpu_of(workers), await self.gauge.read(connection)
             seconds = await self.time_to_empty(system, workers, jobs)
-            return Drained(jobs, seconds, _since(worker_cpu, _cpu_of(workers)), _since(postgres_cpu, self._cpu()))
+            after = before.to(await self.gauge.read(connection))
+            return Drained(jobs, seconds, since(worker_cpu, _cpu_of(workers)), enqueue, after)
 
     async def time_to_empty(self, system: System, workers: Sequence[Program], jobs: int) -> float:
         """Seconds from `go` until every job was run and is stored as finished.
@@ -118,7 +136,7 @@ class Server:
             worker.say("go")
             for n in range(WARM_UPS + samples):
                 enqueuer.say(str(n))
-                [_, before] = await enqueuer.hear("enqueued")
+                [_, before, _] = await enqueuer.hear("enqueued")
                 [started_n, started] = await worker.hear("started")
                 if started_n != n:
                     raise worker.failure(f"ran job {started_n} when {n} was due")
@@ -144,9 +162,6 @@ class Server:
                 sampling.cancel()
         return samples
 
-    def _cpu(self) -> float | None:
-        return None if self.postmaster is None else proc.family_cpu_seconds(self.postmaster)
-
 
 async def _count_to(jobs: int, workers: Sequence[Program]) -> None:
     counts = dict.fromkeys(workers, 0)
@@ -169,7 +184,3 @@ def _cpu_of(workers: Sequence[Program]) -> float | None:
     seconds = [proc.cpu_seconds(worker.pid) for worker in workers]
     known = [each for each in seconds if each is not None]
     return sum(known) if len(known) == len(seconds) else None
-
-
-def _since(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else after - before

@@ -3,8 +3,11 @@
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from rich.console import Console
 
 from bench import processes
 
@@ -22,7 +25,10 @@ class System:
     name: str
     command: tuple[str, ...]
     tables: str
+    """What is emptied before a measurement."""
     unfinished: str
+    jobs: str
+    """The table, or view, in which somebody would look for waiting jobs."""
     waits: bool = True
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -46,6 +52,7 @@ SYSTEMS = (
         _ours("run_bare"),
         tables="bare_jobs, bare_history, penstock.jobs",
         unfinished="select exists (select from bare_jobs)",
+        jobs="bare_jobs",
         waits=False,
     ),
     System(
@@ -53,6 +60,7 @@ SYSTEMS = (
         ("node", str(processes.ROOT / "bench" / "peers" / "graphile.js"), str(NODE)),
         tables="graphile_worker._private_jobs",
         unfinished="select exists (select from graphile_worker._private_jobs)",
+        jobs="graphile_worker._private_jobs",
         environment={"NO_LOG_SUCCESS": "1", "NODE_ENV": "production"},
     ),
     System(
@@ -60,23 +68,52 @@ SYSTEMS = (
         _ours("run_penstock"),
         tables="penstock.jobs, penstock.history, penstock.usage_log, penstock.leases, penstock.waiting",
         unfinished="select exists (select from penstock.jobs)",
+        jobs="penstock.jobs",
     ),
     System(
         "pgqueuer",
         _theirs("run_pgqueuer"),
         tables="pgqueuer, pgqueuer_log, pgqueuer_statistics",
         unfinished="select exists (select from pgqueuer)",
+        jobs="pgqueuer",
     ),
     System(
         "procrastinate",
         _theirs("run_procrastinate"),
         tables="procrastinate_jobs, procrastinate_events, procrastinate_workers, procrastinate_periodic_defers",
         unfinished="select exists (select from procrastinate_jobs where status in ('todo', 'doing'))",
+        jobs="procrastinate_jobs",
     ),
 )
-OURS = next(system for system in SYSTEMS if system.name == "penstock")
+BY_NAME = {system.name: system for system in SYSTEMS}
+OURS = BY_NAME["penstock"]
 NAPS = replace(OURS, command=_ours("run_naps"))
-NAMES = tuple(system.name for system in SYSTEMS)
+AWA = System(
+    "awa",
+    _theirs("run_awa"),
+    # what it keeps in sequences and rings would not fit emptied tables; a run job is finished a moment later
+    tables="",
+    unfinished="select false",
+    jobs="awa.ready_entries",
+)
+# Those that keep up with some thousand jobs a second, ours first: a failure of a peer then costs nothing.
+STEADY = (OURS, BY_NAME["graphile-worker"], BY_NAME["pgqueuer"], AWA)
+
+
+def chosen(among: Sequence[System], only: Sequence[str] | None, console: Console) -> list[System]:
+    """Those asked for that can be measured here; says which cannot."""
+    wanted = [system for system in among if not only or system.name in only]
+    for system in wanted:
+        if lack := lacks(system):
+            console.print(f"[yellow]{system.name} is left out: {lack}[/]")
+    present = [system for system in wanted if not lacks(system)]
+    if not present:
+        raise SystemExit("nothing is left to measure")
+    return present
+
+
+def names(systems: Sequence[System]) -> list[str]:
+    return [system.name for system in systems]
 
 
 def lacks(system: System) -> str | None:
@@ -89,7 +126,7 @@ def lacks(system: System) -> str | None:
 async def install(system: System) -> None:
     """Brings what this system needs, unless it is there from an earlier run."""
     match system.name:
-        case "pgqueuer" | "procrastinate":
+        case "pgqueuer" | "procrastinate" | "awa":
             await _install_python()
         case "graphile-worker":
             await _install_node()

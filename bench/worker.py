@@ -16,7 +16,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import systems, worker_report
+from bench import figures, payload, systems, worker_report
+from bench.figures import percentile
 from bench.measuring import Drained, Server
 from bench.processes import ROOT, Failed
 from bench.systems import System
@@ -39,8 +40,10 @@ class Bench:
         self.server = server
         self.systems = chosen
         self.options = options
-        self.jobs: dict[str, int] = {}
-        self.drains: dict[int, dict[str, list[Drained]]] = {1: defaultdict(list), 2: defaultdict(list)}
+        self.sizes: list[int] = list(dict.fromkeys(options.payload))
+        self.jobs: dict[int, dict[str, int]] = {}
+        self.drains: dict[str, dict[str, list[Drained]]] = defaultdict(lambda: defaultdict(list))
+        """By the name of the result, as `drain` or `drain_10k`, and the system."""
         self.idle: dict[str, list[list[float]]] = defaultdict(list)
         self.extras: dict[str, Any] = {}
         self._progress = progress
@@ -49,14 +52,17 @@ class Bench:
     async def run(self) -> dict[str, Any]:
         await self._get_ready()
         waiting = [system for system in self.systems if system.waits]
-        steps = self.options.rounds * (2 * len(self.systems) + len(waiting))
+        # two processes with the smallest arguments alone: larger ones are Postgres's matter
+        kinds = [(1, size) for size in self.sizes] + [(2, self.sizes[0])]
+        steps = self.options.rounds * (len(kinds) * len(self.systems) + len(waiting))
         self._progress.update(self._task, total=steps, completed=0)
         for n in range(1, self.options.rounds + 1):
-            for processes, word in ((1, "one process"), (2, "two processes")):
+            for processes, size in kinds:
+                what = f"{size:,} bytes, {'one process' if processes == 1 else 'two processes'}"
                 for system in self.systems:
-                    self._tell(f"round {n} of {self.options.rounds}: {word}, {system.name}")
-                    drained = await self.server.drain(system, self.jobs[system.name], processes)
-                    self.drains[processes][system.name].append(drained)
+                    self._tell(f"round {n} of {self.options.rounds}: {what}, {system.name}")
+                    drained = await self.server.drain(system, self.jobs[size][system.name], processes, size)
+                    self.drains[_drain(processes, size)][system.name].append(drained)
                     self._progress.advance(self._task)
             for system in waiting:
                 self._tell(f"round {n} of {self.options.rounds}: idle latency, {system.name}")
@@ -68,22 +74,26 @@ class Bench:
         return self.results()
 
     async def _get_ready(self) -> None:
-        """Databases, warm caches, and for each system the number of jobs to measure it with."""
-        rates = {}
+        """Databases, warm caches, and for each system and size the number of jobs to measure it with."""
+        rates: dict[int, dict[str, float]] = {size: {} for size in self.sizes}
         for system in self.systems:
             self._tell(f"installing {system.name}")
             await systems.install(system)
-            self._tell(f"warming up {system.name}")
             await self.server.create_database(system)
-            drained = await self.server.drain(system, FIRST)
-            if drained.seconds < 0.7 and self.options.jobs > 10 * FIRST:
-                drained = await self.server.drain(system, self.options.jobs // 5)
-            rates[system.name] = drained.rate
-        fastest = max(rates.values())
-        most = self.options.jobs if self.options.exact else max(self.options.jobs, int(fastest * SHORTEST * 1.2))
-        for name, rate in rates.items():
+            for size in self.sizes:
+                self._tell(f"warming up {system.name}, {size:,} bytes")
+                drained = await self.server.drain(system, FIRST, size=size)
+                if drained.seconds < 0.7 and self.options.jobs > 10 * FIRST:
+                    drained = await self.server.drain(system, self.options.jobs // (20 if size else 5), size=size)
+                rates[size][system.name] = drained.rate
+        for size, of_size in rates.items():
+            longest = int(max(of_size.values()) * SHORTEST * 1.2)
+            most = self.options.jobs if self.options.exact else longest if size else max(self.options.jobs, longest)
             # the slow get fewer jobs, which can only help them: their table stays small
-            self.jobs[name] = most if most / rate < LONGEST else max(FIRST, int(rate * SHORTEST * 1.5))
+            self.jobs[size] = {
+                name: most if most / rate < LONGEST else max(FIRST, int(rate * SHORTEST * 1.5))
+                for name, rate in of_size.items()
+            }
 
     async def _measure_ours_alone(self) -> None:
         if not self.options.skip_sleep:
@@ -98,39 +108,56 @@ class Bench:
         self._progress.update(self._task, description=what)
 
     def results(self) -> dict[str, Any]:
+        drains = {
+            key: {name: statistics.median(each.rate for each in runs) for name, runs in of_key.items()}
+            for key, of_key in self.drains.items()
+        }
         results: dict[str, Any] = {
-            "jobs": self.jobs,
-            "drain": {name: statistics.median(each.rate for each in runs) for name, runs in self.drains[1].items()},
-            "drain2": {name: statistics.median(each.rate for each in runs) for name, runs in self.drains[2].items()},
+            "payloads": self.sizes,
+            **drains,
             "idle_ms": {
                 name: {p: statistics.median(percentile(run, p) for run in runs) for p in ("p50", "p99")}
                 for name, runs in self.idle.items()
             },
-            "cpu_us": {
-                name: {
-                    "worker": _median_us([(each.worker_cpu, each.jobs) for each in runs]),
-                    "postgres": _median_us([(each.postgres_cpu, each.jobs) for each in runs]),
-                }
-                for name, runs in self.drains[1].items()
-            },
+            **self._costs(),
             "sleep_ratio": None,
             "memory_mb": None,
             **self.extras,
         }
         results["ratios"] = self.ratios(results["memory_mb"])
         results["rounds"] = {
-            "drain": {name: [each.rate for each in runs] for name, runs in self.drains[1].items()},
-            "drain2": {name: [each.rate for each in runs] for name, runs in self.drains[2].items()},
+            **{
+                key: {name: [each.rate for each in runs] for name, runs in of_key.items()}
+                for key, of_key in self.drains.items()
+            },
             "idle_p50": {name: [percentile(run, "p50") for run in runs] for name, runs in self.idle.items()},
             "idle_p99": {name: [percentile(run, "p99") for run in runs] for name, runs in self.idle.items()},
         }
         return results
 
+    def _costs(self) -> dict[str, Any]:
+        """What a job took of one worker process and of Postgres: CPU and bytes of WAL."""
+        costs: dict[str, Any] = {key: defaultdict(dict) for key in worker_report.WAL}
+        for size in self.sizes:
+            costs[f"jobs{payload.suffix(size)}"] = self.jobs[size]
+            cpu = costs[f"cpu_us{payload.suffix(size)}"] = {}
+            for name, runs in self.drains[_drain(1, size)].items():
+                cpu[name] = {
+                    "worker": figures.median_a_job(((each.worker_cpu, each.jobs) for each in runs), 1e6),
+                    "postgres": figures.median_a_job(((each.after.cpu, each.jobs) for each in runs), 1e6),
+                    "postgres_enqueue": figures.median_a_job(((each.enqueue.cpu, each.jobs) for each in runs), 1e6),
+                }
+                enqueue = figures.median_a_job((each.enqueue.wal, each.jobs) for each in runs)
+                after = figures.median_a_job((each.after.wal, each.jobs) for each in runs)
+                whole = figures.median_a_job((each.enqueue.wal + each.after.wal, each.jobs) for each in runs)
+                for key, value in zip(worker_report.WAL, (whole, enqueue, after), strict=True):
+                    costs[key][name][payload.label(size)] = value
+        return costs
+
     def ratios(self, memory: list[float] | None) -> dict[str, float]:
         """Ours to theirs; of each round, then the median, for the machine's mood changes between rounds."""
         ratios = {}
-        for processes, key in ((1, "drain"), (2, "drain2")):
-            drains = self.drains[processes]
+        for key, drains in self.drains.items():
             for name in drains.keys() - {"penstock"} if "penstock" in drains else ():
                 pairs = zip(drains["penstock"], drains[name], strict=True)
                 ratios[f"{key}/{name}"] = statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
@@ -147,24 +174,21 @@ class Bench:
         return ratios
 
 
-def percentile(values: list[float], p: str) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * int(p[1:]) / 100))]
-
-
-def _median_us(spent: list[tuple[float | None, int]]) -> float | None:
-    """Microseconds a job; nothing where there is no /proc."""
-    each = [seconds / jobs * 1e6 for seconds, jobs in spent if seconds is not None]
-    return statistics.median(each) if each else None
+def _drain(processes: int, size: int) -> str:
+    """The name of a result: `drain`, `drain2`, `drain_10k`."""
+    return f"drain{'' if processes == 1 else processes}{payload.suffix(size)}"
 
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, help=f"jobs in a drain of the fast ones, exactly (else ≥ {JOBS:,})")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--samples", type=int, default=300, help="single enqueues in each round's idle latency")
-    parser.add_argument("--only", nargs="+", choices=systems.NAMES, metavar="SYSTEM", help=", ".join(systems.NAMES))
-    parser.add_argument("--memory-jobs", type=int, default=1_000_000)
+    positive = figures.at_least(1)
+    names = systems.names(systems.SYSTEMS)
+    parser.add_argument("--jobs", type=positive, help=f"jobs in a drain of the fast ones, exactly (else ≥ {JOBS:,})")
+    figures.add_payload_option(parser)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--samples", type=positive, default=300, help="single enqueues in each round's idle latency")
+    parser.add_argument("--only", nargs="+", choices=names, metavar="SYSTEM", help=", ".join(names))
+    parser.add_argument("--memory-jobs", type=positive, default=1_000_000)
     parser.add_argument("--skip-memory", action="store_true")
     parser.add_argument("--skip-sleep", action="store_true")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "worker.json")
@@ -178,13 +202,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     console = Console()
-    wanted = [system for system in systems.SYSTEMS if not chosen.only or system.name in chosen.only]
-    for system in wanted:
-        if lack := systems.lacks(system):
-            console.print(f"[yellow]{system.name} is left out: {lack}[/]")
-    present = [system for system in wanted if not systems.lacks(system)]
-    if not present:
-        raise SystemExit("nothing is left to measure")
+    present = systems.chosen(systems.SYSTEMS, chosen.only, console)
     # the same pauses in every run
     random.seed(1)
     settings = {"synchronous_commit": "on", "fsync": "on", "shared_buffers": "512MB", "max_wal_size": "8GB"}

@@ -1,10 +1,15 @@
 """What every Python runner does with its pipes; graphile.js does the same in its own language.
 
     prepare          makes the tables, and ends
-    fill N           enqueues N jobs, and ends
+    fill N [FILE]    enqueues N jobs, and ends; with FILE each carries one of its documents, a line each, in turns
+    flow R B         says `ready`, waits for `go`, enqueues R jobs a second by calls of B; after each says `sent N`, the
+                     jobs so far; a job's number is when it was enqueued, in nanoseconds of CLOCK_MONOTONIC
     work             says `ready`, waits for `go`, runs a worker; every 20 ms says `count N`, the jobs run so far
-    answer           the same, but says `started N T` in every job: T is CLOCK_MONOTONIC in nanoseconds
-    enqueue          says `ready`; for each line N enqueues a job N and says `enqueued N T`, T from before the call
+    watch            the same for jobs of a flow: every 200 ms says `ran N L…`, the jobs run so far, and of some of
+                     those run since the last line the microseconds from enqueue to start
+    answer           as `work`, but says `started N T` in every job: T is CLOCK_MONOTONIC in nanoseconds
+    enqueue          says `ready`; for each line N enqueues a job N and says `enqueued N T U`: T from before the call, U
+                     from after it
 
 A runner ends when its stdin does, so that none outlives the benchmark, however that ends.
 
@@ -18,17 +23,30 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
+from bench import payload
+
+Arguments = dict[str, Any]
 Handle = Callable[[int], None]
 Run = Callable[[], Awaitable[Any]]
 Enqueue = Callable[[int], Awaitable[Any]]
+EnqueueMany = Callable[[list[Arguments]], Awaitable[Any]]
+
+MANY = 10_000
+"""Jobs in a call that fills, but a tenth where they carry documents, lest a call be a hundred megabytes."""
+SAMPLED = 10
+"""Of so many jobs of a flow one tells when it started."""
+BEHIND = 1.0
+"""Seconds of a flow that are made up for at most, when enqueueing was held up."""
 
 
 class Peer(Protocol):
     async def prepare(self, url: str) -> None: ...
 
-    async def fill(self, url: str, jobs: int) -> None: ...
+    def filler(self, url: str) -> AbstractAsyncContextManager[EnqueueMany]:
+        """Yields what enqueues all those jobs in as few calls as it can: `{"n": …}`, or with a `document` too."""
 
     def worker(self, url: str, handle: Handle) -> AbstractAsyncContextManager[Run]:
         """Connected when entered; what it yields starts to claim jobs when called, and calls `handle` in each."""
@@ -41,31 +59,65 @@ class Peer(Protocol):
 
 
 def main(peer: Peer, new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None) -> None:
-    mode, url, *number = sys.argv[1:]
+    mode, url, *rest = sys.argv[1:]
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(_run(peer, mode, url, *map(int, number)))
+        runner.run(_run(peer, mode, url, *rest))
 
 
-async def _run(peer: Peer, mode: str, url: str, jobs: int = 0) -> None:
-    match mode:
-        case "prepare":
+async def _run(peer: Peer, mode: str, url: str, *rest: str) -> None:
+    match mode, *rest:
+        case "prepare", *_:
             await peer.prepare(url)
-        case "fill":
-            await peer.fill(url, jobs)
-        case "work":
+        case "fill", jobs, *file:
+            async with peer.filler(url) as enqueue_many:
+                await _fill(enqueue_many, int(jobs), payload.read(Path(*file)) if file else [])
+        case "flow", rate, batch:
+            async with peer.filler(url) as enqueue_many:
+                await _at_go(lambda: _flow(enqueue_many, int(rate), int(batch)))
+        case "work", *_:
             await _work(peer, url)
-        case "answer":
+        case "watch", *_:
+            await _watch(peer, url)
+        case "answer", *_:
             async with peer.waiter(url, lambda n: say(f"started {n} {time.monotonic_ns()}")) as run:
                 await _at_go(run)
-        case "enqueue":
+        case "enqueue", *_:
             async with peer.enqueuer(url) as enqueue:
                 say("ready")
                 while line := await asyncio.to_thread(sys.stdin.readline):
                     before = time.monotonic_ns()
                     await enqueue(int(line))
-                    say(f"enqueued {int(line)} {before}")
+                    say(f"enqueued {int(line)} {before} {time.monotonic_ns()}")
         case _:
-            raise SystemExit(f"no mode {mode!r}")
+            raise SystemExit(f"no mode {mode!r} with {rest}")
+
+
+async def _fill(enqueue_many: EnqueueMany, jobs: int, documents: list[payload.Document]) -> None:
+    for numbers in calls(jobs, documents):
+        await enqueue_many(arguments(numbers, documents))
+
+
+def calls(jobs: int, documents: list[payload.Document]) -> list[range]:
+    """The numbers of the jobs of each call that fills."""
+    many = MANY // 10 if documents else MANY
+    return [range(start, min(start + many, jobs)) for start in range(0, jobs, many)]
+
+
+def arguments(numbers: range, documents: list[payload.Document]) -> list[Arguments]:
+    if not documents:
+        return [{"n": n} for n in numbers]
+    return [{"n": n, "document": documents[n % len(documents)]} for n in numbers]
+
+
+async def _flow(enqueue_many: EnqueueMany, rate: int, batch: int) -> None:
+    sent = 0
+    due = time.monotonic()
+    while True:
+        await enqueue_many([{"n": time.monotonic_ns()}] * batch)
+        sent += batch
+        say(f"sent {sent}")
+        due = max(due + batch / rate, time.monotonic() - BEHIND)
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
 
 
 async def _work(peer: Peer, url: str) -> None:
@@ -88,6 +140,26 @@ async def _work(peer: Peer, url: str) -> None:
         reporter = asyncio.create_task(report())
         await _at_go(run)
         await reporter
+
+
+async def _watch(peer: Peer, url: str) -> None:
+    count = 0
+    latencies: list[int] = []
+
+    def handle(sent: int) -> None:
+        nonlocal count
+        count += 1
+        if count % SAMPLED == 0:
+            latencies.append((time.monotonic_ns() - sent) // 1000)
+
+    async def report() -> None:
+        while True:
+            await asyncio.sleep(0.2)
+            say(" ".join(map(str, ["ran", count, *latencies])))
+            latencies.clear()
+
+    async with peer.worker(url, handle) as run:
+        await _at_go(lambda: asyncio.gather(run(), report()))
 
 
 async def _at_go(run: Run) -> None:

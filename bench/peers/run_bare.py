@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import psycopg
 
 from bench import bare
-from bench.peers.protocol import Handle, Run, main
+from bench.peers.protocol import Arguments, EnqueueMany, Handle, Run, main
 from bench.peers.run_penstock import PenstockPeer
 
 BATCH = 500
@@ -18,11 +18,14 @@ class BarePeer(PenstockPeer):
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             await connection.execute(bare.TABLES)
 
-    async def fill(self, url: str, jobs: int) -> None:
-        await super().fill(url, jobs)
+    @asynccontextmanager
+    async def filler(self, url: str) -> AsyncIterator[EnqueueMany]:
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-            await connection.execute("insert into bare_jobs select * from penstock.jobs")
-            await connection.execute("truncate penstock.jobs")
+
+            async def enqueue_many(arguments: list[Arguments]) -> None:
+                await bare.fill(connection, arguments)
+
+            yield enqueue_many
 
     @asynccontextmanager
     async def worker(self, url: str, handle: Handle) -> AsyncIterator[Run]:

@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bench.peers.protocol import Enqueue, Handle, Peer, Run, main
+from bench.payload import Document
+from bench.peers.protocol import Arguments, Enqueue, EnqueueMany, Handle, Peer, Run, main
 from penstock import Handler, Penstock
 
 CONCURRENCY = 50
@@ -15,16 +16,21 @@ class PenstockPeer(Peer):
     async def prepare(self, url: str) -> None:
         Penstock(url).migrate()
 
-    async def fill(self, url: str, jobs: int) -> None:
+    @asynccontextmanager
+    async def filler(self, url: str) -> AsyncIterator[EnqueueMany]:
         async with Penstock(url) as app:
-            handler = self.handler(app, _nothing)
-            for start in range(0, jobs, 10_000):
-                await handler.aenqueue_many([{"n": n} for n in range(start, min(start + 10_000, jobs))])
+            small, large = self.handler(app, _nothing), self.documents(app, _nothing)
+
+            async def enqueue_many(arguments: list[Arguments]) -> None:
+                await (large if "document" in arguments[0] else small).aenqueue_many(arguments)
+
+            yield enqueue_many
 
     @asynccontextmanager
     async def worker(self, url: str, handle: Handle) -> AsyncIterator[Run]:
         async with Penstock(url) as app:
             self.handler(app, handle)
+            self.documents(app, handle)
             yield lambda: app.run_worker(queues={"default": self.concurrency})
 
     @asynccontextmanager
@@ -38,6 +44,14 @@ class PenstockPeer(Peer):
             handle(n)
 
         return noop
+
+    def documents(self, app: Penstock, handle: Handle) -> Handler[[int, Document], None]:
+        @app.job
+        async def read(n: int, document: Document) -> None:
+            del document
+            handle(n)
+
+        return read
 
 
 def _nothing(n: int) -> None:

@@ -5,6 +5,7 @@ drains were faster than on a single connection, but 4 of 5 p50s of single jobs w
 Batches of 100, 1,000 and 2,000, and two managers in one process, were not steadily better than batches of 500.
 """
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -15,7 +16,7 @@ from pgqueuer.db import AsyncpgDriver, AsyncpgPoolDriver, Driver
 from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 
-from bench.peers.protocol import Enqueue, Handle, Peer, Run, main
+from bench.peers.protocol import Arguments, Enqueue, EnqueueMany, Handle, Peer, Run, main
 
 BATCH = 500
 POOL = 4
@@ -27,11 +28,18 @@ class PgqueuerPeer(Peer):
             await queries.install()
             await queries.optimize_autovacuum()
 
-    async def fill(self, url: str, jobs: int) -> None:
+    @asynccontextmanager
+    async def filler(self, url: str) -> AsyncIterator[EnqueueMany]:
         async with _queries(url) as queries:
-            for start in range(0, jobs, 10_000):
-                numbers = range(start, min(start + 10_000, jobs))
-                await queries.enqueue(["noop"] * len(numbers), [b"%d" % n for n in numbers], [0] * len(numbers))
+
+            async def enqueue_many(arguments: list[Arguments]) -> None:
+                if "document" in arguments[0]:
+                    kind, payloads = "read", [json.dumps(each).encode() for each in arguments]
+                else:
+                    kind, payloads = "noop", [b"%d" % each["n"] for each in arguments]
+                await queries.enqueue([kind] * len(payloads), payloads, [0] * len(payloads))
+
+            yield enqueue_many
 
     @asynccontextmanager
     async def worker(self, url: str, handle: Handle) -> AsyncIterator[Run]:
@@ -52,8 +60,13 @@ def _manager(driver: Driver, handle: Handle) -> Run:
     async def noop(job: Job) -> None:
         handle(int(job.payload))
 
+    async def read(job: Job) -> None:
+        # the others hand their arguments over decoded, so this one has to as well
+        handle(json.loads(job.payload)["n"])
+
     pgqueuer = PgQueuer(driver)
     pgqueuer.entrypoint("noop")(noop)
+    pgqueuer.entrypoint("read")(read)
     return lambda: pgqueuer.run(batch_size=BATCH)
 
 

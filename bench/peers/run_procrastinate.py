@@ -9,10 +9,13 @@ import psycopg
 import psycopg_pool
 import uvloop
 
-from bench.peers.protocol import Enqueue, Handle, Peer, Run, main
+from bench.payload import Document
+from bench.peers.protocol import Arguments, Enqueue, EnqueueMany, Handle, Peer, Run, main
 
 CONCURRENCY = 100
 POOL = 10
+BATCH = 1000
+"""Jobs in a call that enqueues."""
 
 
 class ProcrastinatePeer(Peer):
@@ -20,15 +23,21 @@ class ProcrastinatePeer(Peer):
         async with _opened(url) as app:
             await app.schema_manager.apply_schema_async()
 
-    async def fill(self, url: str, jobs: int) -> None:
+    @asynccontextmanager
+    async def filler(self, url: str) -> AsyncIterator[EnqueueMany]:
         async with _opened(url) as app:
             deferrer = app.configure_task("noop")
-            for start in range(0, jobs, 1000):
-                await deferrer.batch_defer_async(*({"n": n} for n in range(start, min(start + 1000, jobs))))
+
+            async def enqueue_many(arguments: list[Arguments]) -> None:
+                for start in range(0, len(arguments), BATCH):
+                    await deferrer.batch_defer_async(*arguments[start : start + BATCH])
+
+            yield enqueue_many
 
     @asynccontextmanager
     async def worker(self, url: str, handle: Handle) -> AsyncIterator[Run]:
-        async def noop(n: int) -> None:
+        async def noop(n: int, document: Document | None = None) -> None:
+            del document
             handle(n)
 
         async with _opened(url) as app:

@@ -3,6 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -11,7 +13,7 @@ def test_the_worker_benchmark_runs_our_worker_and_writes_what_it_measured(tmp_pa
     few = ["--jobs", "2000", "--rounds", "1", "--samples", "10", "--skip-memory", "--skip-sleep"]
     where = ["--folder", str(tmp_path / "postgres"), "--results", str(results)]
     done = subprocess.run(
-        [sys.executable, "-m", "bench.worker", "--only", "penstock", *few, *where],
+        [sys.executable, "-m", "bench.worker", "--only", "penstock", "--payload", "0", "10240", *few, *where],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -21,6 +23,13 @@ def test_the_worker_benchmark_runs_our_worker_and_writes_what_it_measured(tmp_pa
     measured = json.loads(results.read_text())
     assert measured["drain"].keys() == measured["drain2"].keys() == measured["cpu_us"].keys() == {"penstock"}
     assert measured["drain"]["penstock"] > 0
+    assert measured["drain_10k"]["penstock"] > 0
     assert 0 < measured["idle_ms"]["penstock"]["p50"] <= measured["idle_ms"]["penstock"]["p99"]
-    assert measured["ratios"] == measured["goals"] == {}, "there is nobody to compare with"
+    assert measured["ratios"] == {}, "there is nobody to compare with"
+    assert measured["goals"].keys() == {"wal_after", "wal_after_10k"}
     assert measured["sleep_ratio"] is None
+
+    enqueue, after, whole = (measured[f"wal_{part}bytes"]["penstock"] for part in ("enqueue_", "after_", ""))
+    assert 100 < enqueue["0"] < 1000
+    assert enqueue["10k"] > 5000, "random words do not compress to nothing"
+    assert whole == pytest.approx({size: enqueue[size] + after[size] for size in ("0", "10k")})

@@ -1,0 +1,61 @@
+"""The figures of a run: costs a job, and a file of results that several benchmarks share."""
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from bench import payload
+
+
+def median_a_job(spent: Iterable[tuple[float | None, int]], scale: float = 1.0) -> float | None:
+    """The median of what so many jobs took, for one of them; nothing where it could not be measured."""
+    each = [total / jobs * scale for total, jobs in spent if total is not None]
+    return statistics.median(each) if each else None
+
+
+def percentile(values: list[float], p: str) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * int(p[1:]) / 100))]
+
+
+def shown(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+def merge(target: Path, results: dict[str, Any]) -> None:
+    """Writes these results, and leaves what another benchmark has written into the same file."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    others = json.loads(target.read_text()) if target.exists() else {}
+    target.write_text(json.dumps({**others, **results}, indent=2) + "\n")
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number for argparse, which says what is wrong with any other."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least:,}")
+        return int(text)
+
+    return number
+
+
+def size(text: str) -> int:
+    """A payload's bytes for argparse."""
+    bytes_ = at_least(0)(text)
+    try:
+        payload.documents(bytes_, 1)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return bytes_
+
+
+def add_payload_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--payload", type=size, nargs="+", default=payload.SIZES, metavar="BYTES",
+        help="of JSON that each job carries besides a number; several are measured one after the other"
+        f" (else {' '.join(map(str, payload.SIZES))})",
+    )  # fmt: skip
