@@ -10,7 +10,7 @@ import psycopg
 
 from penstock.engine import Cursor, calls
 from penstock.engine.call import Call, Row
-from penstock.engine.enqueueing import enqueue
+from penstock.engine.enqueueing import Bulk, enqueue
 from penstock.engine.runners import Psycopg, one, run_script
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
@@ -57,6 +57,10 @@ class Hand:
 
     def enqueue(self, *jobs: NewJob) -> Sequence[Enqueued]:
         return run_script(self._runner, enqueue(jobs), "penstock")
+
+    def enqueue_many(self, template: NewJob, jobs: int) -> None:
+        """So many jobs like this one, by COPY where that will do."""
+        run_script(self._runner, enqueue(Bulk.of(template, [b"{}"] * jobs)), "penstock")
 
     def add(self, kind: str = "work", **about: Any) -> UUID:
         """Enqueues one job; its id."""
