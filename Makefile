@@ -6,7 +6,7 @@ VERSIONS ?= 15 16 17 18
 # as tests/conftest.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-worker bench-server bench-recipes storm-recipes clean clean-servers
+.PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-recipes storm-recipes clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,8 +45,11 @@ types: .venv/.ready
 chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the ledger must balance; some minutes
 	$(BIN)/python -m tests.chaos
 
-bench-engine: .venv/.ready  ## the engine beside bare SQL; some minutes
+bench-engine: .venv/.ready  ## the engine beside bare SQL, three sizes of jobs; some minutes
 	$(BIN)/python -m bench.engine
+
+bench-snapshot: .venv/.ready  ## a steady flow under an old snapshot, beside graphile-worker, pgqueuer and awa; an hour
+	$(BIN)/python -m bench.snapshot
 
 bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphile-worker and bare SQL, three sizes of jobs; half an hour
 	$(BIN)/python -m bench.worker

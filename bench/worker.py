@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import figures, payload, systems, worker_report
+from bench import costs, figures, payload, systems, worker_report
 from bench.figures import percentile
 from bench.measuring import Drained, Server
 from bench.processes import ROOT, Failed
@@ -119,7 +119,7 @@ class Bench:
                 name: {p: statistics.median(percentile(run, p) for run in runs) for p in ("p50", "p99")}
                 for name, runs in self.idle.items()
             },
-            **self._costs(),
+            **costs.results({size: self.drains[_drain(1, size)] for size in self.sizes}),
             "sleep_ratio": None,
             "memory_mb": None,
             **self.extras,
@@ -134,25 +134,6 @@ class Bench:
             "idle_p99": {name: [percentile(run, "p99") for run in runs] for name, runs in self.idle.items()},
         }
         return results
-
-    def _costs(self) -> dict[str, Any]:
-        """What a job took of one worker process and of Postgres: CPU and bytes of WAL."""
-        costs: dict[str, Any] = {key: defaultdict(dict) for key in worker_report.WAL}
-        for size in self.sizes:
-            costs[f"jobs{payload.suffix(size)}"] = self.jobs[size]
-            cpu = costs[f"cpu_us{payload.suffix(size)}"] = {}
-            for name, runs in self.drains[_drain(1, size)].items():
-                cpu[name] = {
-                    "worker": figures.median_a_job(((each.worker_cpu, each.jobs) for each in runs), 1e6),
-                    "postgres": figures.median_a_job(((each.after.cpu, each.jobs) for each in runs), 1e6),
-                    "postgres_enqueue": figures.median_a_job(((each.enqueue.cpu, each.jobs) for each in runs), 1e6),
-                }
-                enqueue = figures.median_a_job((each.enqueue.wal, each.jobs) for each in runs)
-                after = figures.median_a_job((each.after.wal, each.jobs) for each in runs)
-                whole = figures.median_a_job((each.enqueue.wal + each.after.wal, each.jobs) for each in runs)
-                for key, value in zip(worker_report.WAL, (whole, enqueue, after), strict=True):
-                    costs[key][name][payload.label(size)] = value
-        return costs
 
     def ratios(self, memory: list[float] | None) -> dict[str, float]:
         """Ours to theirs; of each round, then the median, for the machine's mood changes between rounds."""

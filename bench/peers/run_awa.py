@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import awa
+import uvloop
 
 from bench.peers.protocol import Arguments, Enqueue, EnqueueMany, Handle, Peer, Run, main
 
@@ -40,7 +41,7 @@ class AwaPeer(Peer):
 
     @asynccontextmanager
     async def worker(self, url: str, handle: Handle) -> AsyncIterator[Run]:
-        async def noop(job: awa.Job[Noop]) -> None:
+        async def noop(job: "awa.Job[Noop]") -> None:
             handle(job.args.n)
 
         queue = {"name": "default", "max_workers": CONCURRENCY, "claim_batch_size": CLAIMED}
@@ -68,4 +69,4 @@ def _client(url: str) -> awa.AsyncClient:
 
 
 if __name__ == "__main__":
-    main(AwaPeer())
+    main(AwaPeer(), uvloop.new_event_loop)

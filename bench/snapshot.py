@@ -1,0 +1,202 @@
+"""`make bench-snapshot`: a steady flow of no-op jobs, while a transaction elsewhere keeps an old snapshot open.
+
+Ours beside graphile-worker, pgqueuer and awa, one after the other on one Postgres. The first tenth of the time is
+without the snapshot, the other nine with it, and two more follow after it was let go. Prints a table for each system
+and adds to bench/results/engine.json. What counts are the ratios: absolute rates and times are the machine's.
+"""
+
+import argparse
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bench import figures, steady, systems
+from bench.figures import shown
+from bench.goals import Goal
+from bench.measuring import Server
+from bench.processes import ROOT, Failed
+from bench.systems import System
+from penstock import embedded
+
+RATE = 5_000
+FIRST, MORE = 500, 20_000
+"""Jobs of the drain that tells what a system can do: more if the first few were done at once."""
+FOLDER = ROOT / ".cache" / "bench-snapshot-postgres"
+TIMES = {
+    "p50_ms": "p50 ms", "p99_ms": "p99 ms", "enqueue_ms": "enqueue ms", "enqueue_p50_ms": "its p50",
+    "enqueue_p99_ms": "its p99",
+}  # fmt: skip
+"""Columns of milliseconds: to the start of a job, and of a single enqueue."""
+GOALS = (
+    Goal("snapshot_p99_ratio", "enqueue to start, p99: last part with the snapshot / first", at_most=2.0),
+    Goal("snapshot_enqueue_ratio", "a single enqueue, mean: the same", at_most=1.5),
+    Goal("snapshot_rate_ratio", "jobs run in the last part with it / enqueued at this rate", at_least=0.95),
+)
+
+
+class Bench:
+    def __init__(self, server: Server, options: argparse.Namespace, progress: Progress) -> None:
+        self.server = server
+        self.options = options
+        self.seconds: float = options.minutes * 60
+        self._progress = progress
+
+    async def run(self, present: list[System]) -> dict[str, dict[str, Any]]:
+        """Of each system what was seen, or how it failed: the others are measured all the same."""
+        total = len(present) * steady.duration(self.seconds)
+        task = self._progress.add_task("", total=total)
+        results = {}
+        for n, system in enumerate(present):
+            self._progress.update(task, completed=n * steady.duration(self.seconds))
+            try:
+                results[system.name] = await self._measure(system, task)
+            except Failed as failure:
+                results[system.name] = {"failed": str(failure)}
+            # what is left in it would be vacuumed while the next is measured
+            await self.server.drop_database(system)
+        self._progress.remove_task(task)
+        return results
+
+    async def _measure(self, system: System, task: TaskID) -> dict[str, Any]:
+        def tell(what: str) -> None:
+            self._progress.update(task, description=f"{system.name}: {what}")
+
+        tell("installing")
+        await systems.install(system)
+        tell("how fast it drains")
+        await self.server.create_database(system)
+        rate = self.options.rate or await self._rate(system)
+        tell(f"{rate:,} jobs/s")
+        parts = await steady.measure(
+            self.server, system, rate, self.seconds, lambda seconds: self._progress.advance(task, seconds)
+        )
+        return {"rate": rate, "seconds": self.seconds / steady.PARTS, **ratios(parts, rate),
+                "parts": [part.figures() for part in parts]}  # fmt: skip
+
+    async def _rate(self, system: System) -> int:
+        """Half of what it drains, at most so many: what it does under a snapshot is no matter of its being full."""
+        drained = await self.server.drain(system, FIRST)
+        if drained.seconds < 0.7:
+            drained = await self.server.drain(system, MORE)
+        return min(RATE, int(drained.rate / 2))
+
+
+def ratios(parts: list[steady.Part], rate: int) -> dict[str, float | None]:
+    """How the last part with the snapshot compares with the first of all, by the names of the goals."""
+    first, last = parts[0].figures(), next(part for part in reversed(parts) if part.held).figures()
+
+    def ratio(name: str) -> float | None:
+        return last[name] / first[name] if first[name] and last[name] is not None else None
+
+    return {
+        "snapshot_p99_ratio": ratio("p99_ms"),
+        # their mean: those that come while a worker waits take another way than the rest, which a median would not see
+        "snapshot_enqueue_ratio": ratio("enqueue_ms"),
+        "snapshot_rate_ratio": last["run_per_s"] / rate,
+    }
+
+
+def show(console: Console, results: dict[str, dict[str, Any]]) -> None:
+    for name, result in results.items():
+        if "failed" in result:
+            console.print(f"[red]{name} failed:[/] {result['failed']}")
+        else:
+            console.print(_parts(name, result))
+    table = Table(title="last part with the snapshot / first of all", box=None)
+    table.add_column("system")
+    for column in ("p99", "enqueue", "rate held"):
+        table.add_column(column, justify="right")
+    for name, result in results.items():
+        if "failed" not in result:
+            table.add_row(name, *(_judged(result[goal.name], goal if name == "penstock" else None) for goal in GOALS))
+    table.add_row("goal", *map(str, GOALS))
+    console.print(table)
+
+
+def _parts(name: str, result: dict[str, Any]) -> Table:
+    table = Table(title=f"{name}, {result['rate']:,} jobs/s, in parts of {result['seconds']:.3g} s", box=None)
+    table.add_column("snapshot")
+    for column in (*TIMES.values(), "jobs/s", "dead rows", "MB"):
+        table.add_column(column, justify="right")
+    for n, part in enumerate(result["parts"]):
+        table.add_row(
+            "open" if part["held"] else "let go" if n else "none yet",
+            *(shown(part[name], ",.1f") for name in TIMES),
+            f"{part['run_per_s']:,.0f}", f"{part['dead_rows']:,}", f"{part['disk_mb']:,.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _judged(value: float | None, goal: Goal | None) -> str:
+    return shown(value, ".2f") if value is None or goal is None else goal.colour(value)
+
+
+def written(results: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What goes into the file: our ratios by their names, and all of each system."""
+    ours = results.get("penstock", {})
+    return {"snapshot": results, **{goal.name: ours[goal.name] for goal in GOALS if goal.name in ours}}
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0.01 <= minutes <= 24 * 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of minutes from 0.01 on")
+    return minutes
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = systems.names(systems.STEADY)
+    parser.add_argument("--minutes", type=_minutes, default=10.0, help="until the snapshot is let go, of each system")
+    parser.add_argument(
+        "--rate", type=figures.at_least(1), help=f"jobs a second (else {RATE:,}, or half of what it drains if less)"
+    )
+    parser.add_argument("--only", nargs="+", choices=names, metavar="SYSTEM", help=", ".join(names))
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "engine.json")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server")
+    return parser.parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    console = Console()
+    present = systems.chosen(systems.STEADY, chosen.only, console)
+    settings = {
+        "synchronous_commit": "on", "fsync": "on", "shared_buffers": "512MB", "max_wal_size": "8GB",
+        # one that came in the last minute and not in the first would be blamed on the snapshot
+        "checkpoint_timeout": "1h",
+    }  # fmt: skip
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    try:
+        if chosen.folder == FOLDER:
+            shutil.rmtree(FOLDER, ignore_errors=True)
+        with (
+            embedded.start(chosen.folder, settings=settings) as postgres,
+            Progress(*columns, console=console, transient=True) as progress,
+        ):
+
+            async def measure() -> dict[str, dict[str, Any]]:
+                return await Bench(await Server.at(postgres.url), chosen, progress).run(present)
+
+            results = asyncio.run(measure())
+    except Failed as failure:
+        raise SystemExit(str(failure)) from None
+    except KeyboardInterrupt:
+        raise SystemExit("stopped; nothing was written") from None
+    show(console, results)
+    figures.merge(chosen.results, written(results))
+    console.print(f"written to {chosen.results}")
+    if all("failed" in result for result in results.values()):
+        raise SystemExit("none could be measured")
+
+
+if __name__ == "__main__":
+    main()
