@@ -202,3 +202,52 @@ def test_what_the_newest_transaction_made_ready_is_found_when_it_has_committed(
             let_flow(worker, 3)
             late.do("commit")
             assert [each.id for each in worker.claim(10, queue)] == [job], queue
+
+
+def schedule(_: Hand, late: Hand, queue: str) -> UUID:
+    return late.enqueue(new(queue, delay=0.5))[0].id
+
+
+def schedule_plainly(_: Hand, late: Hand, queue: str) -> UUID:
+    job = new(queue, delay=0.5)
+    late.run(calls.enqueue_plain(job, job.id.hex, b"{}"))
+    return job.id
+
+
+def schedule_many(_: Hand, late: Hand, queue: str) -> UUID:
+    return late.enqueue(*[new(queue, delay=0.5) for _ in range(20)])[0].id
+
+
+def back_off(hand: Hand, late: Hand, queue: str) -> UUID:
+    worker, job = claimed(hand, queue)
+    assert late.run(calls.fail(worker.lease, [job], [{"error": "boom", "retry_in": 0.5}]))
+    return job.id
+
+
+def poll(hand: Hand, late: Hand, queue: str) -> UUID:
+    worker, job = claimed(hand, queue)
+    assert late.run(calls.snooze(worker.lease, [job], [0.5]))
+    return job.id
+
+
+@beside
+def test_what_was_scheduled_is_promoted_when_it_has_committed(
+    hands: Hands, url: str, bystander: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    hand, late = hands(), hands()
+    worker = hand.worker(seconds=3600)
+    with bystander(url):
+        for way in (schedule, schedule_plainly, schedule_many, back_off, poll):
+            late.do("begin")
+            job = way(hand, late, "plain")
+            for _ in range(3):
+                hand.move_clock(seconds=1)
+                assert hand.run(calls.tend(worker.lease)) == (True, None)
+                hand.enqueue(new("plain", delay=0.5))
+                hand.move_clock(seconds=1)
+                hand.run(calls.tend(worker.lease))
+                worker.finish_all("plain")
+            late.set_clock(hand.now)
+            late.do("commit")
+            hand.run(calls.tend(worker.lease))
+            assert job in {each.id for each in worker.finish_all("plain")}, way
