@@ -27,8 +27,8 @@ BYSTANDERS: dict[str, Callable[[str], AbstractContextManager[None]]] = {
     "an old snapshot": old_snapshot,
     "a forgotten transaction that wrote": lambda url: old_snapshot(url, writing=True),
 }
-BATCH = 100
-ROUNDS = 12
+BATCH = 50
+ROUNDS = 5
 
 beside = pytest.mark.parametrize("bystander", BYSTANDERS.values(), ids=BYSTANDERS)
 Way = Callable[[Hand, Hand, str], UUID]
@@ -107,6 +107,21 @@ def retry(hand: Hand, late: Hand, queue: str) -> UUID:
     return job.id
 
 
+def retry_elsewhere(hand: Hand, late: Hand, queue: str) -> UUID:
+    worker, job = claimed(hand, "elsewhere")
+    worker.fail(job, final=True)
+    assert late.run(calls.retry([job.id], queue)) == [job.id]
+    return job.id
+
+
+def unpark(hand: Hand, late: Hand, queue: str) -> UUID:
+    worker, job = claimed(hand, queue)
+    assert hand.run(calls.park(worker.lease, [job], ["no handler"]))
+    late.move_clock(seconds=2)
+    late.run(calls.open_lease("it knows", kinds=["work"], queues=[queue]))
+    return job.id
+
+
 def unblock(hand: Hand, late: Hand, queue: str) -> UUID:
     first = new(queue)
     second = new(queue, after=(first.id,), id=new_job_id())
@@ -116,7 +131,20 @@ def unblock(hand: Hand, late: Hand, queue: str) -> UUID:
     return second.id
 
 
-WAYS: list[Way] = [enqueue_one, enqueue_plainly, copy, promote, release, fail, snooze, lose, retry, unblock]
+WAYS: list[Way] = [
+    enqueue_one,
+    enqueue_plainly,
+    copy,
+    promote,
+    release,
+    fail,
+    snooze,
+    lose,
+    retry,
+    retry_elsewhere,
+    unpark,
+    unblock,
+]
 
 
 def set_queues(hand: Hand) -> None:
@@ -133,12 +161,13 @@ def let_flow(worker: Worker, rounds: int = ROUNDS) -> None:
             jobs = worker.claim(BATCH, queue)
             assert len(jobs) == BATCH
             assert worker.complete(*jobs) == []
+        worker.hand.move_clock(seconds=1)
         worker.hand.run(calls.tend(worker.lease))
 
 
 def found_by(worker: Worker) -> set[UUID]:
     """What the next claim of each queue brings."""
-    return {job.id for queue in QUEUES for job in worker.claim(10 * BATCH, queue)}
+    return {job.id for queue in QUEUES for job in worker.claim(1000, queue)}
 
 
 @beside
@@ -152,9 +181,9 @@ def test_what_became_ready_is_found_when_it_has_committed(
         late: dict[UUID, tuple[str, str]] = {}
         open_ones: list[Hand] = []
         for way in WAYS:
+            open_ones.append(hands())
+            open_ones[-1].do("begin")
             for queue in QUEUES:
-                open_ones.append(hands())
-                open_ones[-1].do("begin")
                 late[way(hand, open_ones[-1], queue)] = (way.__name__, queue)
         let_flow(worker)
         for each in open_ones:
@@ -199,9 +228,31 @@ def test_what_the_newest_transaction_made_ready_is_found_when_it_has_committed(
             for _ in range(3):
                 hand.move_clock(seconds=1)
                 assert worker.claim(10, queue) == []
-            let_flow(worker, 3)
+            let_flow(worker, 2)
             late.do("commit")
             assert [each.id for each in worker.claim(10, queue)] == [job], queue
+
+
+@beside
+def test_a_queue_that_becomes_fair_and_is_no_more_loses_nobody(
+    hands: Hands, url: str, bystander: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    hand, late = hands(), hands()
+    set_queues(hand)
+    worker = hand.worker(seconds=3600)
+    with bystander(url):
+        for fair_by in ("owner", None, "limit_key", None):
+            let_flow(worker, 3)
+            late.do("begin")
+            jobs = {enqueue_one(hand, late, "plain"), hand.enqueue(new("plain"))[0].id}
+            # whoever changes a queue waits for nobody
+            hand.set_queue("plain", fair_by=fair_by)
+            for _ in range(3):
+                hand.move_clock(seconds=1)
+                hand.run(calls.tend(worker.lease))
+            late.do("commit")
+            jobs.add(hand.enqueue(new("plain"))[0].id)
+            assert {job.id for job in worker.finish_all("plain")} == jobs, fair_by
 
 
 def schedule(_: Hand, late: Hand, queue: str) -> UUID:
