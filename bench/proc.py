@@ -15,12 +15,17 @@ def cpu_seconds(pid: int) -> float | None:
 
 def family_cpu_seconds(pid: int) -> float | None:
     """That of a process, of its children, and of those that it has reaped: a whole Postgres, by its postmaster."""
-    parent = _stat(pid)
-    if parent is None:
-        return None
-    children = [fields for fields in map(_stat, _pids()) if fields is not None and int(fields[1]) == pid]
-    ticks = sum(int(fields[11]) + int(fields[12]) for fields in [parent, *children])
-    return (ticks + int(parent[13]) + int(parent[14])) * TICK
+    while (parent := _stat(pid)) is not None:
+        children = [fields for fields in map(_stat, _pids()) if fields is not None and int(fields[1]) == pid]
+        if _reaped(parent) == _reaped(_stat(pid)):
+            own = sum(int(fields[11]) + int(fields[12]) for fields in [parent, *children])
+            return (own + _reaped(parent)) * TICK
+        # else one was reaped meanwhile, and is in neither of the two
+    return None
+
+
+def _reaped(fields: list[str] | None) -> int:
+    return 0 if fields is None else int(fields[13]) + int(fields[14])
 
 
 def parent_of(pid: int) -> int | None:
