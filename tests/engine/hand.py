@@ -56,11 +56,13 @@ class Hand:
         self.set_clock((self.now or datetime.now(UTC)) + timedelta(**by))
 
     def enqueue(self, *jobs: NewJob) -> Sequence[Enqueued]:
-        return run_script(self._runner, enqueue(jobs), "penstock")
+        with self._runner.all_or_none():
+            return run_script(self._runner, enqueue(jobs), "penstock")
 
     def enqueue_many(self, template: NewJob, jobs: int) -> None:
         """So many jobs like this one, by COPY where that will do."""
-        run_script(self._runner, enqueue(Bulk.of(template, [b"{}"] * jobs)), "penstock")
+        with self._runner.all_or_none():
+            run_script(self._runner, enqueue(Bulk.of(template, [b"{}"] * jobs)), "penstock")
 
     def add(self, kind: str = "work", **about: Any) -> UUID:
         """Enqueues one job; its id."""
