@@ -3,6 +3,7 @@ meanwhile; and so is one whose claim was undone."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -191,6 +192,22 @@ def test_what_became_ready_is_found_when_it_has_committed(
         found = found_by(worker)
     missing = [about for id, about in late.items() if id not in found]
     assert not missing, missing
+
+
+def test_what_is_enqueued_under_an_old_snapshot_is_found(hands: Hands) -> None:
+    """Such a transaction sees nothing of what was claimed since it began."""
+    hand, late = hands(), hands()
+    set_queues(hand)
+    worker = hand.worker(seconds=3600)
+    let_flow(worker, 1)
+    late.do("begin isolation level repeatable read")
+    late.rows("select count(*) from penstock.jobs")
+    let_flow(worker)
+    # for an owner who has had none yet: of what others have written since, such a transaction may write nothing
+    jobs = {queue: late.enqueue(replace(new(queue), owner="bob"))[0].id for queue in QUEUES}
+    late.do("commit")
+    found = found_by(worker)
+    assert [queue for queue, id in jobs.items() if id not in found] == []
 
 
 @beside
