@@ -4,6 +4,7 @@ Only the standard library is imported here: the runners in bench/peers, which li
 """
 
 import json
+import os
 import random
 import string
 from pathlib import Path
@@ -71,8 +72,10 @@ def write(size: int, folder: Path) -> Path:
     """The documents of this size as a file of lines, for runners in any language."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{label(size)}.jsonl"
-    file.write_text("".join(f"{compact(document)}\n" for document in documents(size)))
-    return file
+    # whole at once: another benchmark may be reading it
+    made = folder / f"{file.name}.{os.getpid()}"
+    made.write_text("".join(f"{compact(document)}\n" for document in documents(size)))
+    return made.replace(file)
 
 
 def read(file: Path) -> list[Document]:
