@@ -3,6 +3,8 @@ PYTHON ?= python3
 export PYTHON
 BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
+# options of a benchmark: make bench-worker ARGS='--payload 0 2048'
+ARGS ?=
 # as tests/conftest.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
@@ -46,13 +48,13 @@ chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the 
 	$(BIN)/python -m tests.chaos
 
 bench-engine: .venv/.ready  ## the engine beside bare SQL, three sizes of jobs; some minutes
-	$(BIN)/python -m bench.engine
+	$(BIN)/python -m bench.engine $(ARGS)
 
 bench-snapshot: .venv/.ready  ## a steady flow under an old snapshot, beside graphile-worker, pgqueuer and awa; an hour
-	$(BIN)/python -m bench.snapshot
+	$(BIN)/python -m bench.snapshot $(ARGS)
 
 bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphile-worker and bare SQL, three sizes of jobs; half an hour
-	$(BIN)/python -m bench.worker
+	$(BIN)/python -m bench.worker $(ARGS)
 
 bench-server: .venv/.ready  ## the API beside bare FastAPI, 5,000 streams beside polling; some minutes
 	$(BIN)/python -m bench.server
