@@ -37,10 +37,10 @@ with done as (
 insert into bare_history (
   id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
   snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-  progress, rollup, errors, options)
+  progress, rollup, error_count, options)
 select id, created_at, run_at, started_at, now(), turn, lease, 'succeeded', priority, attempt, max_attempts, claims,
        snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-       progress, rollup, errors, options
+       progress, rollup, error_count, options
   from done
 """
 

@@ -11,8 +11,15 @@ from penstock.job import NewJob
 COPY = """copy penstock.jobs (id, turn, created_at, run_at, state, kind, queue, priority, max_attempts,
   max_snoozes, owner, org, limit_key, options, args) from stdin (format binary)"""
 
+COPY_PAYLOADS = "copy penstock.payloads (id, owner, org, args) from stdin (format binary)"
+
+INLINE = 512
+"""Bytes of arguments that stay in the job's row; larger ones are written once, beside it (see is_large() in SQL)."""
+
 _COLUMNS = 15
+_COLUMNS_OF_PAYLOADS = 4
 _ROWS_AT_ONCE = 1000
+_BYTES_AT_ONCE = 65536
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = struct.pack("!h", -1)
 _NULL = struct.pack("!i", -1)
@@ -30,13 +37,35 @@ def rows(
     shared = _shared(template, now)
     # all of a row before its arguments in one call: half the time of three
     start_row = struct.Struct(f"!hi16siq{len(shared)}si1s").pack
+    start_row_alone = struct.Struct(f"!hi16siq{len(shared)}si").pack
     yield _HEADER
     for start in range(0, len(ids), _ROWS_AT_ONCE):
         chunk: list[bytes] = []
         for id, encoded in zip(ids[start : start + _ROWS_AT_ONCE], args[start : start + _ROWS_AT_ONCE], strict=True):
-            chunk += start_row(_COLUMNS, 16, id, 8, turn, shared, len(encoded) + 1, _JSONB), encoded
+            if len(encoded) > INLINE:
+                chunk.append(start_row_alone(_COLUMNS, 16, id, 8, turn, shared, -1))
+            else:
+                chunk += start_row(_COLUMNS, 16, id, 8, turn, shared, len(encoded) + 1, _JSONB), encoded
             turn += step
         yield b"".join(chunk)
+    yield _TRAILER
+
+
+def payload_rows(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Iterator[bytes]:
+    """The bytes of the arguments that `rows` left out."""
+    shared = _text(template.owner) + _text(template.org)
+    start_row = struct.Struct(f"!hi16s{len(shared)}si1s").pack
+    yield _HEADER
+    chunk: list[bytes] = []
+    size = 0
+    for id, encoded in zip(ids, args, strict=True):
+        if len(encoded) > INLINE:
+            chunk += start_row(_COLUMNS_OF_PAYLOADS, 16, id, shared, len(encoded) + 1, _JSONB), encoded
+            size += len(encoded)
+        if size > _BYTES_AT_ONCE:
+            yield b"".join(chunk)
+            chunk, size = [], 0
+    yield b"".join(chunk)
     yield _TRAILER
 
 

@@ -12,7 +12,7 @@ from uuid_utils import uuid7
 
 from penstock.engine import calls
 from penstock.engine.call import Copy, Script
-from penstock.engine.copying import COPY, rows
+from penstock.engine.copying import COPY, COPY_PAYLOADS, INLINE, payload_rows, rows
 from penstock.errors import DuplicateKey
 from penstock.job import PLAIN, Enqueued, NewJob
 
@@ -112,6 +112,8 @@ def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Scri
     if fair_by:
         turn = yield calls.take_turns(template.queue, getattr(template, fair_by), len(ids))
     yield Copy(COPY, rows(template, ids, args, now=now, turn=turn, step=1 if fair_by else 0))
+    if max(map(len, args)) > INLINE:
+        yield Copy(COPY_PAYLOADS, payload_rows(template, ids, args))
     yield calls.wake(template.queue, len(ids))
 
 

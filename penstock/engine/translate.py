@@ -20,6 +20,7 @@ _BY_STATE: dict[str, type[errors.PenstockError]] = {
     "PS012": errors.LimitReached,
     "PS013": errors.StorageFull,
 }
+_TAKEN = re.compile(r'"(jobs|payloads_\w+)_pkey"')
 _FIELD = re.compile(r"([\w.-]+): (.*)", re.DOTALL)
 
 
@@ -50,7 +51,7 @@ def translate(error: Exception, schema: str) -> errors.PenstockError | None:
             f"schema {schema!r} is missing or older than this version of Penstock; run `penstock migrate` "
             f"({_message(error)})"
         )
-    if state == "23505" and '"jobs_pkey"' in str(error):
+    if state == "23505" and _TAKEN.search(str(error)):
         return errors.DuplicateKey("id", "a job with this id exists; prepare each job anew")
     kind = _BY_STATE.get(state or "")
     if kind is None:

@@ -19,7 +19,7 @@ begin
        and p.prosqlbody is null
        and p.proname <> all('{enqueue_plain,
                               pick_ready,pick_limited,finish,settle,tell_it_runs,try_lock,lock,lock_limits,lock_flows,
-                              advance_turn,new_job,enqueue_one}'::text[])
+                              advance_turn,new_job,enqueue_one,add_error}'::text[])
   loop
     execute format('alter function %s set search_path = pg_catalog, pg_temp', v_function.signature);
   end loop;
@@ -79,10 +79,10 @@ begin
   grant select (id, queue, kind, state, priority, attempt, max_attempts, snoozes, parent, owner, org, phase, weight, args,
                 progress, rollup, output, created_at, run_at, started_at, finished_at)
      on penstock.history to authenticated;
-  grant select on penstock.artifacts to authenticated;
+  grant select on penstock.payloads, penstock.artifacts to authenticated;
   grant select on penstock.my_jobs, penstock.usage, penstock.usage_log, penstock.usage_so_far to authenticated;
   grant execute on function
-    penstock.caller, penstock.caller_orgs, penstock.is_callers, penstock.shown_error, penstock.as_array,
+    penstock.caller, penstock.caller_orgs, penstock.is_callers, penstock.shown_error, penstock.payload_of, penstock.as_array,
     penstock.filter_text, penstock.uuid7_floor, penstock.get_my_job, penstock.list_my_jobs, penstock.job_tree,
     penstock.artifacts_of_job, penstock.artifacts_shown, penstock.start,
     penstock.start_batch, penstock.cancel_mine, penstock.retry_mine

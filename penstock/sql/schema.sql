@@ -25,9 +25,9 @@ CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: add_error(jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE;
+-- Name: add_error(uuid, integer, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_error(p_id uuid, p_number integer, p_error jsonb) RETURNS void
+    LANGUAGE plpgsql;
 
 -- Name: add_locks(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_locks() RETURNS void
@@ -169,6 +169,7 @@ CREATE TABLE penstock.jobs (
     claims integer DEFAULT 0 NOT NULL,
     snoozes integer DEFAULT 0 NOT NULL,
     max_snoozes integer,
+    error_count integer,
     waiting_on integer DEFAULT 0 NOT NULL,
     weight real,
     awaited boolean DEFAULT false NOT NULL,
@@ -185,10 +186,9 @@ CREATE TABLE penstock.jobs (
     quota text,
     phase text,
     parked_reason text,
-    args jsonb DEFAULT '{}'::jsonb NOT NULL,
+    args jsonb DEFAULT '{}'::jsonb,
     progress jsonb,
     rollup jsonb,
-    errors jsonb,
     options jsonb
 )
 WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
@@ -205,6 +205,9 @@ COMMENT ON COLUMN penstock.jobs.attempt IS 'Attempts that count towards max_atte
 -- Name: COLUMN jobs.claims; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.claims IS 'How often the job was claimed. With the lease it fences every write about a run; unlike attempt it never goes back.';
 
+-- Name: COLUMN jobs.error_count; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.error_count IS 'How many errors it was given, which are in errors; null for none.';
+
 -- Name: COLUMN jobs.awaited; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a row in edges).';
 
@@ -213,6 +216,9 @@ COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: on
 
 -- Name: COLUMN jobs.quota; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.quota IS 'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
+
+-- Name: COLUMN jobs.args; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.args IS 'Null when they are large: then they are in payloads.';
 
 -- Name: bubble_ended(penstock.jobs, jsonb, jsonb, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) RETURNS void
@@ -360,6 +366,13 @@ CREATE FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_n
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: drop_beside(regclass, regclass, uuid, uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.drop_beside(p_parent regclass, p_partition regclass, p_lowest uuid, p_past uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '200ms'
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: drop_old_history(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.drop_old_history() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -421,6 +434,15 @@ CREATE FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: errors_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.errors_of(p_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: expire_lease(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.expire_lease(p_lease bigint) RETURNS integer
     LANGUAGE plpgsql
@@ -472,9 +494,25 @@ CREATE FUNCTION penstock.fold_usage() RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: forget(uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.forget(p_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: forget_artifact(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.forget_artifact(p_id uuid) RETURNS void
     LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: payload_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.payload_of(p_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: history; Type: TABLE; Schema: penstock; Owner: -
@@ -493,6 +531,7 @@ CREATE TABLE penstock.history (
     claims integer NOT NULL,
     snoozes integer NOT NULL,
     max_snoozes integer,
+    error_count integer,
     weight real,
     awaited boolean NOT NULL,
     queue text NOT NULL,
@@ -504,10 +543,9 @@ CREATE TABLE penstock.history (
     limit_key text,
     quota text,
     phase text,
-    args jsonb NOT NULL,
+    args jsonb,
     progress jsonb,
     rollup jsonb,
-    errors jsonb,
     options jsonb,
     output jsonb
 )
@@ -515,79 +553,114 @@ PARTITION BY RANGE (id);
 
 -- Name: all_jobs; Type: VIEW; Schema: penstock; Owner: -
 CREATE VIEW penstock.all_jobs WITH (security_invoker='true') AS
- SELECT jobs.id,
-    jobs.queue,
-    jobs.kind,
-    jobs.state,
-    jobs.priority,
-    jobs.attempt,
-    jobs.max_attempts,
-    jobs.snoozes,
-    jobs.max_snoozes,
-    jobs.waiting_on,
-    jobs.parent,
-    jobs.owner,
-    jobs.org,
-    jobs.unique_key,
-    jobs.limit_key,
-    jobs.phase,
-    jobs.weight,
-    jobs.cancel_requested,
-    jobs.args,
-    jobs.progress,
-    jobs.rollup,
-    jobs.errors,
-    jobs.options,
-    NULL::jsonb AS output,
-    jobs.lease,
-    jobs.claims,
-    jobs.created_at,
-    jobs.run_at,
-    jobs.started_at,
-    NULL::timestamp with time zone AS finished_at,
+ SELECT id,
+    queue,
+    kind,
+    state,
+    priority,
+    attempt,
+    max_attempts,
+    snoozes,
+    max_snoozes,
+    waiting_on,
+    parent,
+    owner,
+    org,
+    unique_key,
+    limit_key,
+    phase,
+    weight,
+    cancel_requested,
+    COALESCE(args, penstock.payload_of(id)) AS args,
+    progress,
+    rollup,
         CASE
-            WHEN (jobs.state <> 'running'::penstock.job_state) THEN jobs.parked_since
-            ELSE NULL::timestamp with time zone
-        END AS parked_since,
-        CASE
-            WHEN (jobs.state <> 'running'::penstock.job_state) THEN jobs.parked_reason
-            ELSE NULL::text
-        END AS parked_reason
-   FROM penstock.jobs
-UNION ALL
- SELECT history.id,
-    history.queue,
-    history.kind,
-    history.state,
-    history.priority,
-    history.attempt,
-    history.max_attempts,
-    history.snoozes,
-    history.max_snoozes,
-    0 AS waiting_on,
-    history.parent,
-    history.owner,
-    history.org,
-    history.unique_key,
-    history.limit_key,
-    history.phase,
-    history.weight,
-    false AS cancel_requested,
-    history.args,
-    history.progress,
-    history.rollup,
-    history.errors,
-    history.options,
-    history.output,
-    history.lease,
-    history.claims,
-    history.created_at,
-    history.run_at,
-    history.started_at,
-    history.finished_at,
-    NULL::timestamp with time zone AS parked_since,
-    NULL::text AS parked_reason
-   FROM penstock.history;
+            WHEN (error_count IS NOT NULL) THEN penstock.errors_of(id)
+            ELSE NULL::jsonb
+        END AS errors,
+    options,
+    output,
+    lease,
+    claims,
+    created_at,
+    run_at,
+    started_at,
+    finished_at,
+    parked_since,
+    parked_reason
+   FROM ( SELECT jobs.id,
+            jobs.queue,
+            jobs.kind,
+            jobs.state,
+            jobs.priority,
+            jobs.attempt,
+            jobs.max_attempts,
+            jobs.snoozes,
+            jobs.max_snoozes,
+            jobs.waiting_on,
+            jobs.parent,
+            jobs.owner,
+            jobs.org,
+            jobs.unique_key,
+            jobs.limit_key,
+            jobs.phase,
+            jobs.weight,
+            jobs.cancel_requested,
+            jobs.args,
+            jobs.progress,
+            jobs.rollup,
+            jobs.error_count,
+            jobs.options,
+            NULL::jsonb AS output,
+            jobs.lease,
+            jobs.claims,
+            jobs.created_at,
+            jobs.run_at,
+            jobs.started_at,
+            NULL::timestamp with time zone AS finished_at,
+                CASE
+                    WHEN (jobs.state <> 'running'::penstock.job_state) THEN jobs.parked_since
+                    ELSE NULL::timestamp with time zone
+                END AS parked_since,
+                CASE
+                    WHEN (jobs.state <> 'running'::penstock.job_state) THEN jobs.parked_reason
+                    ELSE NULL::text
+                END AS parked_reason
+           FROM penstock.jobs
+        UNION ALL
+         SELECT history.id,
+            history.queue,
+            history.kind,
+            history.state,
+            history.priority,
+            history.attempt,
+            history.max_attempts,
+            history.snoozes,
+            history.max_snoozes,
+            0,
+            history.parent,
+            history.owner,
+            history.org,
+            history.unique_key,
+            history.limit_key,
+            history.phase,
+            history.weight,
+            false,
+            history.args,
+            history.progress,
+            history.rollup,
+            history.error_count,
+            history.options,
+            history.output,
+            history.lease,
+            history.claims,
+            history.created_at,
+            history.run_at,
+            history.started_at,
+            history.finished_at,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM penstock.history) found;
 
 -- Name: get_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.get_job(p_id uuid) RETURNS SETOF penstock.all_jobs
@@ -606,60 +679,82 @@ CREATE FUNCTION penstock.shown_error(p_id uuid) RETURNS text
 
 -- Name: my_jobs; Type: VIEW; Schema: penstock; Owner: -
 CREATE VIEW penstock.my_jobs WITH (security_invoker='true') AS
- SELECT jobs.id,
-    jobs.queue,
-    jobs.kind,
-    jobs.state,
-    jobs.priority,
-    jobs.attempt,
-    jobs.max_attempts,
-    jobs.snoozes,
-    jobs.waiting_on,
-    jobs.parent,
-    jobs.owner,
-    jobs.org,
-    jobs.phase,
-    jobs.weight,
-    jobs.cancel_requested,
-    jobs.args,
-    jobs.progress,
-    jobs.rollup,
-    NULL::jsonb AS output,
-    NULL::text AS error,
-    jobs.created_at,
-    jobs.run_at,
-    jobs.started_at,
-    NULL::timestamp with time zone AS finished_at
-   FROM penstock.jobs
-UNION ALL
- SELECT history.id,
-    history.queue,
-    history.kind,
-    history.state,
-    history.priority,
-    history.attempt,
-    history.max_attempts,
-    history.snoozes,
-    0 AS waiting_on,
-    history.parent,
-    history.owner,
-    history.org,
-    history.phase,
-    history.weight,
-    false AS cancel_requested,
-    history.args,
-    history.progress,
-    history.rollup,
-    history.output,
+ SELECT id,
+    queue,
+    kind,
+    state,
+    priority,
+    attempt,
+    max_attempts,
+    snoozes,
+    waiting_on,
+    parent,
+    owner,
+    org,
+    phase,
+    weight,
+    cancel_requested,
+    COALESCE(args, penstock.payload_of(id)) AS args,
+    progress,
+    rollup,
+    output,
         CASE
-            WHEN (history.state <> 'succeeded'::penstock.job_state) THEN penstock.shown_error(history.id)
+            WHEN (state = ANY (ARRAY['failed'::penstock.job_state, 'cancelled'::penstock.job_state])) THEN penstock.shown_error(id)
             ELSE NULL::text
         END AS error,
-    history.created_at,
-    history.run_at,
-    history.started_at,
-    history.finished_at
-   FROM penstock.history;
+    created_at,
+    run_at,
+    started_at,
+    finished_at
+   FROM ( SELECT jobs.id,
+            jobs.queue,
+            jobs.kind,
+            jobs.state,
+            jobs.priority,
+            jobs.attempt,
+            jobs.max_attempts,
+            jobs.snoozes,
+            jobs.waiting_on,
+            jobs.parent,
+            jobs.owner,
+            jobs.org,
+            jobs.phase,
+            jobs.weight,
+            jobs.cancel_requested,
+            jobs.args,
+            jobs.progress,
+            jobs.rollup,
+            NULL::jsonb AS output,
+            jobs.created_at,
+            jobs.run_at,
+            jobs.started_at,
+            NULL::timestamp with time zone AS finished_at
+           FROM penstock.jobs
+        UNION ALL
+         SELECT history.id,
+            history.queue,
+            history.kind,
+            history.state,
+            history.priority,
+            history.attempt,
+            history.max_attempts,
+            history.snoozes,
+            0,
+            history.parent,
+            history.owner,
+            history.org,
+            history.phase,
+            history.weight,
+            false,
+            history.args,
+            history.progress,
+            history.rollup,
+            history.output,
+            history.created_at,
+            history.run_at,
+            history.started_at,
+            history.finished_at
+           FROM penstock.history) found;
 
 -- Name: get_my_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.get_my_job(p_id uuid) RETURNS SETOF penstock.my_jobs
@@ -710,6 +805,10 @@ CREATE FUNCTION penstock.is_being_written(p_artifact penstock.artifacts) RETURNS
 -- Name: is_callers(text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_callers(p_owner text, p_org text) RETURNS boolean
     LANGUAGE sql STABLE;
+
+-- Name: is_large(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.is_large(p_args jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE;
 
 -- Name: is_uploading(bigint, uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) RETURNS boolean
@@ -845,6 +944,11 @@ CREATE FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], 
 CREATE FUNCTION penstock.parked_jobs() RETURNS TABLE(queue text, kind text, jobs bigint, since timestamp with time zone, reason text)
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: partitions_of(regclass); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.partitions_of(p_table regclass) RETURNS TABLE(name regclass, lowest uuid, past uuid)
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: pause_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1252,6 +1356,24 @@ CREATE TABLE penstock.edges (
     waits_for uuid NOT NULL
 );
 
+-- Name: errors; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.errors (
+    id uuid NOT NULL,
+    number integer NOT NULL,
+    error jsonb NOT NULL
+)
+PARTITION BY RANGE (id);
+
+-- Name: COLUMN errors.id; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.errors.id IS 'The job''s.';
+
+-- Name: errors_strays; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.errors_strays (
+    id uuid CONSTRAINT errors_id_not_null NOT NULL,
+    number integer CONSTRAINT errors_number_not_null NOT NULL,
+    error jsonb CONSTRAINT errors_error_not_null NOT NULL
+);
+
 -- Name: history_strays; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.history_strays (
     id uuid CONSTRAINT history_id_not_null NOT NULL,
@@ -1268,6 +1390,7 @@ CREATE TABLE penstock.history_strays (
     claims integer CONSTRAINT history_claims_not_null NOT NULL,
     snoozes integer CONSTRAINT history_snoozes_not_null NOT NULL,
     max_snoozes integer,
+    error_count integer,
     weight real,
     awaited boolean CONSTRAINT history_awaited_not_null NOT NULL,
     queue text CONSTRAINT history_queue_not_null NOT NULL,
@@ -1279,10 +1402,9 @@ CREATE TABLE penstock.history_strays (
     limit_key text,
     quota text,
     phase text,
-    args jsonb CONSTRAINT history_args_not_null NOT NULL,
+    args jsonb,
     progress jsonb,
     rollup jsonb,
-    errors jsonb,
     options jsonb,
     output jsonb
 );
@@ -1367,6 +1489,26 @@ CREATE TABLE penstock.operations (
     used integer NOT NULL
 )
 WITH (fillfactor='50');
+
+-- Name: payloads; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.payloads (
+    id uuid NOT NULL,
+    owner text,
+    org text,
+    args jsonb NOT NULL
+)
+PARTITION BY RANGE (id);
+
+-- Name: COLUMN payloads.id; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.payloads.id IS 'The job''s.';
+
+-- Name: payloads_strays; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.payloads_strays (
+    id uuid CONSTRAINT payloads_id_not_null NOT NULL,
+    owner text,
+    org text,
+    args jsonb CONSTRAINT payloads_args_not_null NOT NULL
+);
 
 -- Name: quotas; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.quotas (
@@ -1486,8 +1628,14 @@ CREATE UNLOGGED TABLE penstock.waiting (
 -- Name: COLUMN waiting.direct; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.waiting.direct IS 'Whether an enqueue may hand a job straight to the worker, which then need not claim it.';
 
+-- Name: errors_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.errors ATTACH PARTITION penstock.errors_strays DEFAULT;
+
 -- Name: history_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.history ATTACH PARTITION penstock.history_strays DEFAULT;
+
+-- Name: payloads_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.payloads ATTACH PARTITION penstock.payloads_strays DEFAULT;
 
 -- Name: application_migrations application_migrations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.application_migrations
@@ -1512,6 +1660,14 @@ ALTER TABLE ONLY penstock.declared_queues
 -- Name: edges edges_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.edges
     ADD CONSTRAINT edges_pkey PRIMARY KEY (job, waits_for);
+
+-- Name: errors errors_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.errors
+    ADD CONSTRAINT errors_pkey PRIMARY KEY (id, number);
+
+-- Name: errors_strays errors_strays_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.errors_strays
+    ADD CONSTRAINT errors_strays_pkey PRIMARY KEY (id, number);
 
 -- Name: history history_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.history
@@ -1548,6 +1704,14 @@ ALTER TABLE ONLY penstock.locks
 -- Name: operations operations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.operations
     ADD CONSTRAINT operations_pkey PRIMARY KEY (owner, quota, day);
+
+-- Name: payloads payloads_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.payloads
+    ADD CONSTRAINT payloads_pkey PRIMARY KEY (id);
+
+-- Name: payloads_strays payloads_strays_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.payloads_strays
+    ADD CONSTRAINT payloads_strays_pkey PRIMARY KEY (id);
 
 -- Name: queues queues_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.queues
@@ -1673,6 +1837,9 @@ CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state =
 -- Name: jobs_unique; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key, COALESCE(owner, ''::text), COALESCE(org, ''::text)) WHERE (unique_key IS NOT NULL);
 
+-- Name: errors_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.errors_pkey ATTACH PARTITION penstock.errors_strays_pkey;
+
 -- Name: history_strays_org_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.history_org ATTACH PARTITION penstock.history_strays_org_id_idx;
 
@@ -1688,6 +1855,9 @@ ALTER INDEX penstock.history_pkey ATTACH PARTITION penstock.history_strays_pkey;
 -- Name: history_strays_queue_id_idx; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.history_given_up ATTACH PARTITION penstock.history_strays_queue_id_idx;
 
+-- Name: payloads_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
+ALTER INDEX penstock.payloads_pkey ATTACH PARTITION penstock.payloads_strays_pkey;
+
 -- Name: application_migrations; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.application_migrations ENABLE ROW LEVEL SECURITY;
 
@@ -1702,6 +1872,12 @@ ALTER TABLE penstock.declared_queues ENABLE ROW LEVEL SECURITY;
 
 -- Name: edges; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.edges ENABLE ROW LEVEL SECURITY;
+
+-- Name: errors; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.errors ENABLE ROW LEVEL SECURITY;
+
+-- Name: errors_strays; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.errors_strays ENABLE ROW LEVEL SECURITY;
 
 -- Name: history; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.history ENABLE ROW LEVEL SECURITY;
@@ -1729,6 +1905,12 @@ ALTER TABLE penstock.locks ENABLE ROW LEVEL SECURITY;
 
 -- Name: operations; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.operations ENABLE ROW LEVEL SECURITY;
+
+-- Name: payloads; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.payloads ENABLE ROW LEVEL SECURITY;
+
+-- Name: payloads_strays; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.payloads_strays ENABLE ROW LEVEL SECURITY;
 
 -- Name: queues; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.queues ENABLE ROW LEVEL SECURITY;
@@ -1766,6 +1948,9 @@ CREATE POLICY the_service_does_everything ON penstock.declared_queues TO service
 -- Name: edges the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USING (true) WITH CHECK (true);
 
+-- Name: errors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.errors TO service_role USING (true) WITH CHECK (true);
+
 -- Name: history the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.history TO service_role USING (true) WITH CHECK (true);
 
@@ -1789,6 +1974,9 @@ CREATE POLICY the_service_does_everything ON penstock.locks TO service_role USIN
 
 -- Name: operations the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.operations TO service_role USING (true) WITH CHECK (true);
+
+-- Name: payloads the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.payloads TO service_role USING (true) WITH CHECK (true);
 
 -- Name: queues the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.queues TO service_role USING (true) WITH CHECK (true);
@@ -1847,6 +2035,9 @@ CREATE POLICY users_see_their_own ON penstock.history FOR SELECT USING (((owner 
 -- Name: jobs users_see_their_own; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY users_see_their_own ON penstock.jobs FOR SELECT USING (((owner = ( SELECT penstock.caller() AS caller)) OR (org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[]))));
 
+-- Name: payloads users_see_their_own; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY users_see_their_own ON penstock.payloads FOR SELECT USING (((owner = ( SELECT penstock.caller() AS caller)) OR (org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[]))));
+
 -- Name: waiting; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.waiting ENABLE ROW LEVEL SECURITY;
 
@@ -1862,9 +2053,9 @@ GRANT ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer
 REVOKE ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) TO service_role;
 
--- Name: FUNCTION add_error(p_errors jsonb, p_error jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.add_error(p_errors jsonb, p_error jsonb) TO service_role;
+-- Name: FUNCTION add_error(p_id uuid, p_number integer, p_error jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_error(p_id uuid, p_number integer, p_error jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_error(p_id uuid, p_number integer, p_error jsonb) TO service_role;
 
 -- Name: FUNCTION add_locks(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_locks() FROM PUBLIC;
@@ -2085,6 +2276,10 @@ GRANT ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb)
 REVOKE ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) TO service_role;
 
+-- Name: FUNCTION drop_beside(p_parent regclass, p_partition regclass, p_lowest uuid, p_past uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.drop_beside(p_parent regclass, p_partition regclass, p_lowest uuid, p_past uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.drop_beside(p_parent regclass, p_partition regclass, p_lowest uuid, p_past uuid) TO service_role;
+
 -- Name: FUNCTION drop_old_history(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.drop_old_history() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.drop_old_history() TO service_role;
@@ -2115,6 +2310,10 @@ GRANT ALL ON TABLE penstock.schedules TO service_role;
 -- Name: FUNCTION enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION errors_of(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.errors_of(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.errors_of(p_id uuid) TO service_role;
 
 -- Name: FUNCTION expire_lease(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.expire_lease(p_lease bigint) FROM PUBLIC;
@@ -2153,9 +2352,18 @@ GRANT ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with 
 REVOKE ALL ON FUNCTION penstock.fold_usage() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.fold_usage() TO service_role;
 
+-- Name: FUNCTION forget(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.forget(p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.forget(p_ids uuid[]) TO service_role;
+
 -- Name: FUNCTION forget_artifact(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.forget_artifact(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.forget_artifact(p_id uuid) TO service_role;
+
+-- Name: FUNCTION payload_of(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.payload_of(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.payload_of(p_id uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.payload_of(p_id uuid) TO authenticated;
 
 -- Name: TABLE history; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.history TO service_role;
@@ -2273,6 +2481,10 @@ REVOKE ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) FROM PUBLIC
 GRANT ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) TO service_role;
 GRANT ALL ON FUNCTION penstock.is_callers(p_owner text, p_org text) TO authenticated;
 
+-- Name: FUNCTION is_large(p_args jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.is_large(p_args jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.is_large(p_args jsonb) TO service_role;
+
 -- Name: FUNCTION is_uploading(p_upload bigint, p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.is_uploading(p_upload bigint, p_id uuid) TO service_role;
@@ -2366,6 +2578,10 @@ GRANT ALL ON FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integ
 -- Name: FUNCTION parked_jobs(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.parked_jobs() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.parked_jobs() TO service_role;
+
+-- Name: FUNCTION partitions_of(p_table regclass); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.partitions_of(p_table regclass) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.partitions_of(p_table regclass) TO service_role;
 
 -- Name: FUNCTION pause_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pause_schedule(p_name text) FROM PUBLIC;
@@ -2643,6 +2859,12 @@ GRANT ALL ON TABLE penstock.declared_queues TO service_role;
 -- Name: TABLE edges; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.edges TO service_role;
 
+-- Name: TABLE errors; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.errors TO service_role;
+
+-- Name: TABLE errors_strays; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.errors_strays TO service_role;
+
 -- Name: TABLE history_strays; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.history_strays TO service_role;
 
@@ -2666,6 +2888,13 @@ GRANT ALL ON TABLE penstock.locks TO service_role;
 
 -- Name: TABLE operations; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.operations TO service_role;
+
+-- Name: TABLE payloads; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.payloads TO service_role;
+GRANT SELECT ON TABLE penstock.payloads TO authenticated;
+
+-- Name: TABLE payloads_strays; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.payloads_strays TO service_role;
 
 -- Name: TABLE quotas; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.quotas TO service_role;

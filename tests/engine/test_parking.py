@@ -88,7 +88,7 @@ def test_a_job_that_nobody_knows_fails_after_its_queues_timeout_and_a_retry_star
     assert (job.state, job.attempt) == (JobState.FAILED, 0)
     assert job.last_error == f"no worker that knows it came within 00:00:10: {WHY}"
     assert job.parked_reason is None
-    assert hand.value("select penstock.shown(errors) from penstock.history") == "no worker could run it"
+    assert hand.value("select penstock.shown(errors) from penstock.all_jobs") == "no worker could run it"
     hand.run(calls.retry([id]))
     assert park(worker, worker.claim_one()) is JobState.SCHEDULED
 

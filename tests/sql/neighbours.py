@@ -39,6 +39,12 @@ insert into penstock.usage_log values (current_date, 'bobs', 'export', 1, 1, 1, 
 insert into penstock.history_strays
 select (jsonb_populate_record(h, jsonb_build_object('id', '00000000-0000-7' || substr(h.id::text, 16)))).*
   from penstock.history as h where owner = 'bob';
+insert into penstock.payloads_strays
+select (jsonb_populate_record(p, jsonb_build_object('id', '00000000-0000-7' || substr(p.id::text, 16)))).*
+  from penstock.payloads as p;
+insert into penstock.errors_strays
+select (jsonb_populate_record(e, jsonb_build_object('id', '00000000-0000-7' || substr(e.id::text, 16)))).*
+  from penstock.errors as e;
 insert into penstock.waiting (queue, lease, backend) values ('bobs', 1, 1);
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);
@@ -138,6 +144,8 @@ def settle_in(url: str) -> World:
         claimed = {job.id: job for job in engine.run(calls.claim(lease, "exports", 10))}
         _end(engine, lease, claimed, world)
         world.bobs["ready"] = _start(connection, started.format("'export', '{\"of\": \"bob\"}', null, 'bobs key'"))
+        large = json.dumps({"of": "bob", "text": "of bob" * 200})
+        world.bobs["large"] = _start(connection, started.format(f"'export', '{large}', 'bobs'"))
         world.bobs["unique"] = _start(connection, started.format("'once', '{}'"))
         jobs = """'[{"kind": "export", "args": {"of": "bob"}}, {"kind": "once"}]', 'bobs', 'bobs batch'"""
         world.bobs["batch"] = _start(connection, f"select id from penstock.start_batch({jobs})")

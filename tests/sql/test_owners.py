@@ -83,15 +83,29 @@ def test_only_owners_see_their_rows_and_nobody_the_rest(connection: Connection) 
                   and a.attrelid = c.oid and has_column_privilege(c.oid, a.attnum, 'select')"""
         ).fetchall()
     assert {name for (name,) in open_to_users} == {
-        "jobs", "history", "my_jobs", "artifacts", "usage", "usage_log", "usage_so_far",
+        "jobs", "history", "payloads", "my_jobs", "artifacts", "usage", "usage_log", "usage_so_far",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("column", ["errors", "options", "lease", "unique_key", "*"])
-@pytest.mark.parametrize("table", ["jobs", "history", "all_jobs"])
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [*product(["jobs", "history", "all_jobs"], ["options", "lease", "unique_key", "*"]), ("all_jobs", "errors"),
+     ("errors", "error")],
+)  # fmt: skip
 def test_what_only_workers_need_is_not_shown_to_owners(connection: Connection, table: str, column: str) -> None:
     with acting(connection, claims=claims_of("bob")), pytest.raises(errors.InsufficientPrivilege):
         connection.execute(f"select {column} from penstock.{table}".encode())
+
+
+def test_an_owner_reads_large_arguments_and_nobody_else_does(connection: Connection, world: World) -> None:
+    large = [world.bobs["large"]]
+    with acting(connection, claims=claims_of("bob")):
+        assert connection.execute("select args->>'of' from penstock.my_jobs where id = %s", large).fetchall() == [
+            ("bob",)
+        ]
+    with acting(connection):
+        assert connection.execute("select penstock.payload_of(%s)", large).fetchall() == [(None,)]
+        assert connection.execute("select from penstock.payloads").fetchall() == []
 
 
 def test_an_owner_is_told_that_it_failed_but_no_exception(connection: Connection, world: World) -> None:

@@ -1,9 +1,12 @@
--- A job keeps the error of every attempt; past a hundred the oldest but the first make room.
-create or replace function penstock.add_error(p_errors jsonb, p_error jsonb)
-returns jsonb
-language sql immutable
-return case
-  when p_error is null then p_errors
-  when jsonb_array_length(coalesce(p_errors, '[]')) < 100 then coalesce(p_errors, '[]') || jsonb_build_array(p_error)
-  else (p_errors - 1) || jsonb_build_array(p_error)
-end;
+-- A job keeps the error of every attempt; past a hundred the oldest but the first make room. p_number counts from 1.
+create or replace function penstock.add_error(p_id uuid, p_number int, p_error jsonb)
+returns void
+language plpgsql
+as $$
+begin
+  insert into penstock.errors (id, number, error) values (p_id, p_number, p_error);
+  if p_number > 100 then
+    delete from penstock.errors where id = p_id and number = p_number - 99;
+  end if;
+end
+$$;

@@ -22,6 +22,7 @@ declare
   v_in_flows uuid[];
   v_watched uuid[];
   v_freed text[];
+  v_unkept uuid[];
   v_all_done uuid[] := '{}';
   v_all_in_flows uuid[] := '{}';
 begin
@@ -32,18 +33,19 @@ begin
          where id = any(array(select id from unnest(p_ids, p_claims) as d (id, claims) where claims = v_claims))
            and claims = v_claims and lease = p_lease and (parent is null or v_pass = 2)
         -- what the later parts read comes first: each reads a row only as far as it must
-        returning id, started_at, awaited, watched, counted, kind, org, parent, queue, rollup,
+        returning id, started_at, awaited, watched, counted, args is null or error_count is not null as has_more,
+                  kind, org, parent, queue, rollup,
                   created_at, run_at, turn, lease, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
-                  owner, unique_key, limit_key, phase, args, progress, errors, options, quota
+                  owner, unique_key, limit_key, phase, args, progress, error_count, options, quota
       ), filed as (
         insert into penstock.history (
           id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
           snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-          progress, rollup, errors, options, quota, output)
+          progress, rollup, error_count, options, quota, output)
         select done.id, created_at, run_at, started_at, v_now, turn, lease, 'succeeded', priority, attempt, max_attempts,
                claims, snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key,
                phase, args, case when progress ? 'reason' then penstock.last_progress(progress) else progress end, rollup,
-               errors, options, quota, nullif(o.output, 'null')
+               error_count, options, quota, nullif(o.output, 'null')
           from done
           left join rows from (unnest(case when p_outputs is not null then p_ids end), jsonb_array_elements(p_outputs))
                as o (id, output) on o.id = done.id
@@ -58,8 +60,10 @@ begin
       select array_agg(id),
              array_agg(id) filter (where awaited or parent is not null),
              array_agg(id) filter (where watched),
-             array_agg(queue) filter (where counted)
-        into v_done, v_in_flows, v_watched, v_freed
+             array_agg(queue) filter (where counted),
+             array_agg(id) filter (
+               where has_more and queue = any(v_forgotten) and not awaited and parent is null and rollup is null)
+        into v_done, v_in_flows, v_watched, v_freed, v_unkept
         from done;
 
       if v_watched is not null then
@@ -67,6 +71,9 @@ begin
       end if;
       if v_freed is not null then
         perform penstock.wake(queue, count(*)::int) from unnest(v_freed) as queue group by queue;
+      end if;
+      if v_unkept is not null then
+        perform penstock.forget(v_unkept);
       end if;
       v_all_done := v_all_done || v_done;
       v_all_in_flows := v_all_in_flows || v_in_flows;

@@ -9,22 +9,27 @@ as $$
 declare
   v_cutoff timestamptz := penstock.clock() - (select history_kept from penstock.settings);
   v_floor uuid := penstock.uuid7_floor(v_cutoff);
-  v_partition record;
-  v_dropped int := 0;
+  v_gone uuid[];
+  v_dropped int;
 begin
-  for v_partition in
-    select c.oid::regclass as name,
-           (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''([^'']+)''\)'))[1]::uuid as upper
-      from pg_inherits as i
-      join pg_class as c on c.oid = i.inhrelid
-     where i.inhparent = 'penstock.history'::regclass
-       and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT'
-  loop
-    if v_partition.upper <= v_floor and penstock.drop_partition(v_partition.name, v_cutoff) then
-      v_dropped := v_dropped + 1;
-    end if;
-  end loop;
-  delete from penstock.history_strays where finished_at < v_cutoff;
+  select count(*) filter (where penstock.drop_partition(name, v_cutoff))
+    into v_dropped
+    from penstock.partitions_of('penstock.history')
+   where past <= v_floor;
+  -- those beside it, and those that somebody read when history's went
+  perform penstock.drop_beside(beside.parent, beside.name, beside.lowest, beside.past)
+     from (select parent, p.*
+             from unnest(array['penstock.payloads', 'penstock.errors']::regclass[]) as parent, penstock.partitions_of(parent) as p
+            where p.past <= v_floor) as beside
+    where not exists (
+      select from penstock.partitions_of('penstock.history') as h where h.lowest < beside.past and h.past > beside.lowest);
+  with gone as (
+    delete from penstock.history_strays where finished_at < v_cutoff returning id
+  )
+  select array_agg(id) into v_gone from gone;
+  if v_gone is not null then
+    perform penstock.forget(v_gone);
+  end if;
   delete from penstock.edges as e
    where e.job < v_floor and not exists (select from penstock.all_jobs as j where j.id = e.job);
   delete from penstock.steps as s

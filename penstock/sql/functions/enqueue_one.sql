@@ -10,6 +10,7 @@ declare
   v_key text := p_job->>'idempotency_key';
   v_of_user boolean := coalesce((p_job->>'key_of_user')::boolean, false);
   v_fair_by text;
+  v_large jsonb;
 begin
   if v_key is not null then
     id := penstock.take_idempotency_key(
@@ -34,6 +35,10 @@ begin
     when p_row.run_at > p_row.created_at then 'scheduled'
     else 'ready' end;
 
+  if penstock.is_large(p_row.args) then
+    v_large := p_row.args;
+    p_row.args := null;
+  end if;
   loop
     insert into penstock.jobs
     select p_row.*
@@ -53,6 +58,8 @@ begin
        set job = enqueue_one.id
      where owner = coalesce(p_row.owner, '') and of_user = v_of_user and key = v_key;
     delete from penstock.edges where job = p_row.id;
+  elsif v_large is not null then
+    insert into penstock.payloads (id, owner, org, args) values (p_row.id, p_row.owner, p_row.org, v_large);
   end if;
   return next;
 end

@@ -16,6 +16,7 @@ declare
   v_run_at timestamptz := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));
   v_lease bigint;
   v_notice text;
+  v_large boolean := penstock.is_large(p_args);
 begin
   if p_hand and v_run_at <= v_now and exists (select from penstock.waiting where queue = p_queue and direct) then
     v_lease := penstock.hand_to(p_queue);
@@ -36,8 +37,12 @@ begin
         from penstock.queues
        where name = p_queue and fair_by is not null), 0),
     case when v_lease is not null then 'running' when v_run_at > v_now then 'scheduled' else 'ready' end::penstock.job_state,
-    p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key, p_args, p_options,
+    p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key,
+    case when not v_large then p_args end, p_options,
     v_lease, (v_lease is not null)::int, (v_lease is not null)::int, case when v_lease is not null then v_now end);
+  if v_large then
+    insert into penstock.payloads (id, owner, org, args) values (p_id, p_owner, p_org, p_args);
+  end if;
   if v_lease is not null then
     perform pg_notify((select hand from penstock.channels), v_notice);
   elsif exists (select from penstock.waiting where queue = p_queue) then

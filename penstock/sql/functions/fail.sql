@@ -51,9 +51,10 @@ begin
         v_job.attempt + 1, v_job.max_attempts);
       update penstock.jobs as j
          set state = fail.state, run_at = fail.run_at, lease = null, counted = false,
-             parked_since = null, parked_reason = null, errors = penstock.add_error(j.errors, v_error),
+             parked_since = null, parked_reason = null, error_count = coalesce(j.error_count, 0) + 1,
              progress = v_progress
        where j.id = v_job.id;
+      perform penstock.add_error(v_job.id, coalesce(v_job.error_count, 0) + 1, v_error);
       if v_job.parent is not null then
         perform penstock.bubble(v_job.parent, v_job.phase,
           ((v_progress->>'percent')::numeric - coalesce((v_job.progress->>'percent')::numeric, 0)) / 100

@@ -29,7 +29,7 @@ begin
       when v_key in ('queue', 'kind', 'owner', 'org', 'unique_key') then
         format('%I = any(penstock.as_array($1->%L))', v_key, v_key)
       when v_key = 'args' then
-        'args @> ($1->''args'')'
+        'coalesce(args, penstock.payload_of(id)) @> ($1->''args'')'
       when v_key = 'created_after' then
         'created_at >= ($1->>''created_after'')::timestamptz and id >= penstock.uuid7_floor(($1->>''created_after'')::timestamptz - interval ''1 day'')'
       when v_key = 'created_before' then

@@ -13,6 +13,8 @@ declare
   v_now timestamptz := penstock.clock();
   v_watched uuid[];
   v_freed text[];
+  v_failed uuid[];
+  v_numbers int[];
 begin
   if p_state <> 'succeeded' then
     perform penstock.take_back(flow)
@@ -27,17 +29,22 @@ begin
     insert into penstock.history (
       id, created_at, run_at, started_at, finished_at, turn, lease, state, priority, attempt, max_attempts, claims,
       snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
-      progress, rollup, errors, options, quota, output)
+      progress, rollup, error_count, options, quota, output)
     select id, created_at, run_at, started_at, v_now, turn, lease, p_state, priority, attempt, max_attempts, claims,
            snoozes, max_snoozes, weight, awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args,
            case when progress ? 'reason' then penstock.last_progress(progress) else progress end, rollup,
-           penstock.add_error(errors, p_errors->(id::text)), options, quota, p_output
+           case when p_errors ? id::text then coalesce(error_count, 0) + 1 else error_count end, options, quota, p_output
       from done
   )
   select array_agg(id) filter (where watched),
-         array_agg(queue) filter (where counted)
-    into v_watched, v_freed
+         array_agg(queue) filter (where counted),
+         array_agg(id) filter (where p_errors ? id::text),
+         array_agg(coalesce(error_count, 0) + 1) filter (where p_errors ? id::text)
+    into v_watched, v_freed, v_failed, v_numbers
     from done;
+  if v_failed is not null then
+    perform penstock.add_error(id, number, p_errors->(id::text)) from unnest(v_failed, v_numbers) as e (id, number);
+  end if;
   if v_watched is not null then
     perform penstock.tell_watchers(v_watched);
   end if;

@@ -20,6 +20,7 @@ declare
   v_ready uuid[];
   v_watched uuid[];
   v_queues text[];
+  v_numbers int[];
   v_job record;
 begin
   for v_job in
@@ -47,13 +48,16 @@ begin
            -- a run that costs an attempt was one of a worker that knew the job
            parked_since = case when not p_costs_attempt then parked_since end,
            parked_reason = case when not p_costs_attempt then parked_reason end,
-           errors = penstock.add_error(errors, v_errors->(id::text))
+           error_count = case when v_errors ? id::text then coalesce(error_count, 0) + 1 else error_count end
      where id = any(p_ids) and not (id = any(v_cancelled)) and not (id = any(v_spent))
-    returning id, queue, watched
+    returning id, queue, watched, error_count
   )
-  select array_agg(id), array_agg(id) filter (where watched), array_agg(queue)
-    into v_ready, v_watched, v_queues
+  select array_agg(id), array_agg(id) filter (where watched), array_agg(queue), array_agg(error_count)
+    into v_ready, v_watched, v_queues, v_numbers
     from given;
+  if v_errors is not null then
+    perform penstock.add_error(id, number, v_errors->(id::text)) from unnest(v_ready, v_numbers) as e (id, number);
+  end if;
   perform penstock.wake(queue, count(*)::int) from unnest(v_queues) as queue group by queue;
   perform penstock.finish(v_cancelled, 'cancelled', (
     select jsonb_object_agg(id, jsonb_build_object('at', v_now, 'error', 'cancelled')) from unnest(v_cancelled) as id));

@@ -5,11 +5,11 @@ language sql stable
 set enable_seqscan = off
 set jit = off
 as $$
-  select h.id, h.options->>'name', h.kind, h.phase, h.state, h.args, h.output
+  select h.id, h.options->>'name', h.kind, h.phase, h.state, coalesce(h.args, penstock.payload_of(h.id)), h.output
     from penstock.history as h
    where h.id = any(array(select waits_for from penstock.edges where job = p_id))
   union
-  select h.id, h.options->>'name', h.kind, h.phase, h.state, h.args, h.output
+  select h.id, h.options->>'name', h.kind, h.phase, h.state, coalesce(h.args, penstock.payload_of(h.id)), h.output
     from penstock.history as h
    where h.parent = p_id
    order by 1

@@ -21,6 +21,7 @@ begin
      select array_agg(id) from purged',
     penstock.filter_text(v_filter))
     into v_purged using v_filter;
+  perform penstock.forget(v_purged);
   delete from penstock.steps where job = any(v_purged);
   delete from penstock.edges where job = any(v_purged);
   return coalesce(cardinality(v_purged), 0);

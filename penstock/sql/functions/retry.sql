@@ -70,13 +70,13 @@ begin
     ), back as (
       insert into penstock.jobs (
         id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
-        awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, errors, options,
+        awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, error_count, options,
         quota, waiting_on)
       select id, created_at, v_now, 0, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
              -- who came to wait for it when it had succeeded, in part, could mark no row
              awaited or exists (select from penstock.edges as e where e.waits_for = taken.id),
              coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
-             case when rollup is null then null else progress end, rollup, errors, options, quota, 0
+             case when rollup is null then null else progress end, rollup, error_count, options, quota, 0
         from taken
       returning id
     )

@@ -5,7 +5,7 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
-  select penstock.shown(h.errors)
+  select penstock.shown(penstock.errors_of(h.id))
     from penstock.history as h
    where h.id = p_id and penstock.is_callers(h.owner, h.org)
 $$;

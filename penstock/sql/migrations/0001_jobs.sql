@@ -21,6 +21,7 @@ create table penstock.jobs (
   claims int not null default 0,
   snoozes int not null default 0,
   max_snoozes int,
+  error_count int,
   waiting_on int not null default 0,
   weight real,
   awaited boolean not null default false,
@@ -37,10 +38,9 @@ create table penstock.jobs (
   quota text,
   phase text,
   parked_reason text,
-  args jsonb not null default '{}',
+  args jsonb default '{}',
   progress jsonb,
   rollup jsonb,
-  errors jsonb,
   options jsonb,
   constraint jobs_pkey primary key (id)
 ) with (
@@ -61,6 +61,10 @@ comment on column penstock.jobs.counted is
   'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
 comment on column penstock.jobs.awaited is
   'Another job waits for this one (a row in edges).';
+comment on column penstock.jobs.args is
+  'Null when they are large: then they are in payloads.';
+comment on column penstock.jobs.error_count is
+  'How many errors it was given, which are in errors; null for none.';
 comment on column penstock.jobs.parked_since is
   'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
 comment on column penstock.jobs.quota is
@@ -102,6 +106,7 @@ create table penstock.history (
   claims int not null,
   snoozes int not null,
   max_snoozes int,
+  error_count int,
   weight real,
   awaited boolean not null,
   queue text not null,
@@ -113,10 +118,9 @@ create table penstock.history (
   limit_key text,
   quota text,
   phase text,
-  args jsonb not null,
+  args jsonb,
   progress jsonb,
   rollup jsonb,
-  errors jsonb,
   options jsonb,
   output jsonb,
   constraint history_pkey primary key (id)
@@ -130,18 +134,68 @@ create index history_parent on penstock.history (parent) where parent is not nul
 -- Takes ids of no partition: jobs that waited longer than the retention, clocks that were wrong.
 create table penstock.history_strays partition of penstock.history default;
 
+-- Large arguments, written once: a job's row is written again when it is claimed, at each report of its progress and when it moves
+-- to history, and would take them along. Partitions come and go with history's; strays as there.
+create table penstock.payloads (
+  id uuid not null,
+  owner text,
+  org text,
+  args jsonb not null,
+  constraint payloads_pkey primary key (id)
+) partition by range (id);
+create table penstock.payloads_strays partition of penstock.payloads default;
+
+-- The errors of a job's attempts, for the same reason beside it: a traceback is written once, whatever becomes of the job.
+create table penstock.errors (
+  id uuid not null,
+  number int not null,
+  error jsonb not null,
+  constraint errors_pkey primary key (id, number)
+) partition by range (id);
+create table penstock.errors_strays partition of penstock.errors default;
+
+comment on column penstock.payloads.id is
+  'The job''s.';
+comment on column penstock.errors.id is
+  'The job''s.';
+
+-- Faster than Postgres's own way of compressing and nearly as small; not every server was built with it.
+do $$
+begin
+  alter table penstock.history alter column output set compression lz4;
+  alter table penstock.history_strays alter column output set compression lz4;
+  alter table penstock.payloads alter column args set compression lz4;
+  alter table penstock.payloads_strays alter column args set compression lz4;
+  alter table penstock.errors alter column error set compression lz4;
+  alter table penstock.errors_strays alter column error set compression lz4;
+exception when feature_not_supported then
+  null;
+end
+$$;
+
+-- the views name these, so they come before their files
+create function penstock.payload_of(p_id uuid) returns jsonb language sql stable as 'select null::jsonb';
+create function penstock.errors_of(p_id uuid) returns jsonb language sql stable as 'select null::jsonb';
+
+-- What is elsewhere is looked up above the union: there the planner does so after sorting and for the rows of a page alone.
 create view penstock.all_jobs with (security_invoker = true) as
   select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
          parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,
-         args, progress, rollup, errors, options, null::jsonb as output,
-         lease, claims, created_at, run_at, started_at, null::timestamptz as finished_at,
-         -- whoever runs it may know it
-         case when state <> 'running' then parked_since end as parked_since,
-         case when state <> 'running' then parked_reason end as parked_reason
-    from penstock.jobs
-  union all
-  select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, 0,
-         parent, owner, org, unique_key, limit_key, phase, weight, false,
-         args, progress, rollup, errors, options, output,
-         lease, claims, created_at, run_at, started_at, finished_at, null, null
-    from penstock.history;
+         coalesce(args, penstock.payload_of(id)) as args, progress, rollup,
+         case when error_count is not null then penstock.errors_of(id) end as errors, options, output,
+         lease, claims, created_at, run_at, started_at, finished_at, parked_since, parked_reason
+    from (
+      select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
+             parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,
+             args, progress, rollup, error_count, options, null::jsonb as output,
+             lease, claims, created_at, run_at, started_at, null::timestamptz as finished_at,
+             -- whoever runs it may know it
+             case when state <> 'running' then parked_since end as parked_since,
+             case when state <> 'running' then parked_reason end as parked_reason
+        from penstock.jobs
+      union all
+      select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, 0,
+             parent, owner, org, unique_key, limit_key, phase, weight, false,
+             args, progress, rollup, error_count, options, output,
+             lease, claims, created_at, run_at, started_at, finished_at, null, null
+        from penstock.history) as found;

@@ -45,15 +45,22 @@ create policy users_see_their_own on penstock.jobs for select
   using (owner = (select penstock.caller()) or org = any((select penstock.caller_orgs())::text[]));
 create policy users_see_their_own on penstock.history for select
   using (owner = (select penstock.caller()) or org = any((select penstock.caller_orgs())::text[]));
+create policy users_see_their_own on penstock.payloads for select
+  using (owner = (select penstock.caller()) or org = any((select penstock.caller_orgs())::text[]));
 
 -- What users see of jobs: not their errors, which hold tracebacks, nor what only workers need.
 create view penstock.my_jobs with (security_invoker = true) as
   select id, queue, kind, state, priority, attempt, max_attempts, snoozes, waiting_on, parent, owner, org, phase, weight,
-         cancel_requested, args, progress, rollup, null::jsonb as output, null::text as error,
-         created_at, run_at, started_at, null::timestamptz as finished_at
-    from penstock.jobs
-  union all
-  select id, queue, kind, state, priority, attempt, max_attempts, snoozes, 0, parent, owner, org, phase, weight,
-         false, args, progress, rollup, output, case when state <> 'succeeded' then penstock.shown_error(id) end,
+         cancel_requested, coalesce(args, penstock.payload_of(id)) as args, progress, rollup, output,
+         case when state in ('failed', 'cancelled') then penstock.shown_error(id) end as error,
          created_at, run_at, started_at, finished_at
-    from penstock.history;
+    from (
+      select id, queue, kind, state, priority, attempt, max_attempts, snoozes, waiting_on, parent, owner, org, phase, weight,
+             cancel_requested, args, progress, rollup, null::jsonb as output,
+             created_at, run_at, started_at, null::timestamptz as finished_at
+        from penstock.jobs
+      union all
+      select id, queue, kind, state, priority, attempt, max_attempts, snoozes, 0, parent, owner, org, phase, weight,
+             false, args, progress, rollup, output,
+             created_at, run_at, started_at, finished_at
+        from penstock.history) as found;

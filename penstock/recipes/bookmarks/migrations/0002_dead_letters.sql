@@ -7,20 +7,20 @@ comment on column bookmarks.messages.archived_at is 'When somebody archived it b
 
 create or replace view bookmarks.add_bookmark_url_queue with (security_invoker = true) as
   select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at, coalesce(l.expires_at, j.run_at) as vt,
-         j.args as message
+         coalesce(j.args, penstock.payload_of(j.id)) as message
     from penstock.jobs as j
     left join penstock.leases as l on l.id = j.lease
     left join bookmarks.messages as m on m.job = j.id
    where j.queue = 'add-bookmark-url-queue'
   union all
-  select m.id, h.claims, h.created_at, timestamptz '9999-12-31 00:00:00z', h.args
+  select m.id, h.claims, h.created_at, timestamptz '9999-12-31 00:00:00z', coalesce(h.args, penstock.payload_of(h.id))
     from penstock.history as h
     left join bookmarks.messages as m on m.job = h.id
    where h.queue = 'add-bookmark-url-queue' and h.state = 'failed' and m.archived_at is null;
 
 create or replace view bookmarks.add_bookmark_url_queue_archive with (security_invoker = true) as
   select m.id as msg_id, h.claims as read_ct, h.created_at as enqueued_at, coalesce(m.archived_at, h.finished_at) as archived_at,
-         h.run_at as vt, h.args as message
+         h.run_at as vt, coalesce(h.args, penstock.payload_of(h.id)) as message
     from bookmarks.messages as m
     join penstock.history as h on h.id = m.job
    where h.queue = 'add-bookmark-url-queue'
