@@ -60,7 +60,7 @@ FIELDS: dict[str, object] = {
 
 OF_THE_ENGINE = {
     "created_at", "started_at", "turn", "lease", "state", "attempt", "claims", "snoozes", "waiting_on", "awaited",
-    "watched", "counted", "cancel_requested", "progress", "errors", "parked_reason", "parked_since",
+    "watched", "counted", "cancel_requested", "progress", "error_count", "parked_reason", "parked_since",
 }  # fmt: skip
 """Columns that no enqueuer sets."""
 BESIDE = {"delay", "idempotency_key", "idempotency_ttl", "fingerprint", "after"}

@@ -73,8 +73,11 @@ def explained(crowd_url: str, crowd: Crowd) -> Iterator[Explained]:
     with psycopg.connect(crowd_url) as connection:
         if not crowd.ready:
             # earlier tests left dead rows, and nothing is as empty as a queue that was vacuumed when it had drained
-            connection.execute("truncate penstock.jobs, penstock.history, penstock.edges, penstock.steps")
+            tables = (
+                "penstock.jobs, penstock.history, penstock.payloads, penstock.errors, penstock.edges, penstock.steps"
+            )
+            connection.execute(f"truncate {tables}".encode())
             if crowd.analyzed:
-                connection.execute("analyze penstock.jobs, penstock.history, penstock.edges, penstock.steps")
+                connection.execute(f"analyze {tables}".encode())
         yield Explained(connection)
         connection.rollback()

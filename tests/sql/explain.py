@@ -38,7 +38,8 @@ _READS_ALL_OF_ITS_INPUT = ("Sort", "Hash", "Aggregate", "WindowAgg")
 
 @dataclass(frozen=True)
 class Scan:
-    """How a plan reads live or finished jobs. A partition and its indexes go by the names of what they are parts of."""
+    """How a plan reads live or finished jobs, or what is beside them. A partition and its indexes go by the names of
+    what they are parts of."""
 
     table: str
     partition: str
@@ -69,7 +70,7 @@ class Plan:
         return [
             scan
             for scan in self._scans(self.root, limited=False)
-            if scan.table in ("jobs", "history") and not scan.finds_nothing
+            if scan.table in ("jobs", "history", "payloads", "errors") and not scan.finds_nothing
         ]
 
     def _scans(self, node: Node, *, limited: bool) -> Iterator[Scan]:
@@ -95,7 +96,7 @@ class Plan:
 
     @property
     def indexes(self) -> set[str]:
-        """The indexes by which live and finished jobs are read."""
+        """The indexes by which jobs are read, and what is beside them."""
         return {scan.index or scan.how for scan in self.scans}
 
     @property
