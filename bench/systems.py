@@ -66,7 +66,8 @@ SYSTEMS = (
     System(
         "penstock",
         _ours("run_penstock"),
-        tables="penstock.jobs, penstock.history, penstock.payloads, penstock.usage_log, penstock.leases, penstock.waiting",
+        tables="penstock.jobs, penstock.history, penstock.payloads, "
+        "penstock.usage_log, penstock.leases, penstock.waiting",
         unfinished="select exists (select from penstock.jobs)",
         jobs="penstock.jobs",
     ),

@@ -228,7 +228,7 @@ async def test_no_route_is_missing_from_the_document(api: Api) -> None:
 async def test_an_organisation_sees_what_is_shared_with_it_and_nothing_else(api: Api, world: World) -> None:
     carol, shared = (
         api.user("carol", org="bobs"),
-        ("succeeded", "failed", "cancelled", "retried", "running", "batch", "child"),
+        ("succeeded", "failed", "cancelled", "retried", "running", "large", "batch", "child"),
     )
     for name, id in world.bobs.items():
         if name == "artifact":
