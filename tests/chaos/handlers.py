@@ -22,8 +22,9 @@ def make_app(url: str, runs: Runs | None = None) -> Penstock:
     app = Penstock(url)
 
     @contextmanager
-    def noted(ctx: JobContext) -> Iterator[Claim]:
+    def noted(ctx: JobContext, load: str) -> Iterator[Claim]:
         assert runs is not None
+        assert load in ("", ctx.job.kind * 1000)
         claims = ctx.job.claims
         runs.write("began", ctx.id, claims, ctx.lease)
         try:
@@ -34,58 +35,58 @@ def make_app(url: str, runs: Runs | None = None) -> Penstock:
         runs.write("returned", ctx.id, claims, ctx.lease)
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    async def swift(ctx: Context) -> Claim:
-        with noted(ctx) as claim:
+    async def swift(ctx: Context, load: str = "") -> Claim:
+        with noted(ctx, load) as claim:
             await asyncio.sleep(random.uniform(0, 0.05))
             return claim
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    async def slow(ctx: Context) -> Claim:
+    async def slow(ctx: Context, load: str = "") -> Claim:
         """So that whoever is hit has something in hand."""
-        with noted(ctx) as claim:
+        with noted(ctx, load) as claim:
             await asyncio.sleep(random.uniform(0.5, 2.5))
             return claim
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    def threaded(ctx: SyncContext) -> Claim:
-        with noted(ctx) as claim:
+    def threaded(ctx: SyncContext, load: str = "") -> Claim:
+        with noted(ctx, load) as claim:
             time.sleep(random.uniform(0, 0.1))
             return claim
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    async def shaky(ctx: Context) -> Claim:
-        with noted(ctx) as claim:
+    async def shaky(ctx: Context, load: str = "") -> Claim:
+        with noted(ctx, load) as claim:
             if ctx.attempt == 1:
                 raise ConnectionError("the first time it never works")
             return claim
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    async def paid(ctx: Context) -> Claim:
-        with noted(ctx) as claim:
+    async def paid(ctx: Context, load: str = "") -> Claim:
+        with noted(ctx, load) as claim:
             async with ctx.transaction() as connection:
                 await connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
                 await asyncio.sleep(random.uniform(0, 0.2))
             return claim
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    def paid_in_thread(ctx: SyncContext) -> Claim:
-        with noted(ctx) as claim:
+    def paid_in_thread(ctx: SyncContext, load: str = "") -> Claim:
+        with noted(ctx, load) as claim:
             with ctx.transaction() as connection:
                 connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
                 time.sleep(random.uniform(0, 0.2))
             return claim
 
     @app.job(max_attempts=2, backoff=SOON)
-    async def doomed(ctx: Context) -> Claim:
+    async def doomed(ctx: Context, load: str = "") -> Claim:
         """Fails for good, after it has paid."""
-        with noted(ctx):
+        with noted(ctx, load):
             async with ctx.transaction() as connection:
                 await connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
             raise ValueError("it never works")
 
     @app.job(max_attempts=AGAIN, backoff=SOON)
-    async def probe(ctx: Context) -> Claim:
-        with noted(ctx) as claim:
+    async def probe(ctx: Context, load: str = "") -> Claim:
+        with noted(ctx, load) as claim:
             return claim
 
     return app

@@ -46,7 +46,8 @@ class Producer:
 
     def _job(self) -> NewJob:
         [kind] = self._dice.choices(list(KINDS), list(KINDS.values()))
-        return self._app.prepare(kind, {})
+        # on both sides of the line from which on arguments are kept beside their job
+        return self._app.prepare(kind, {"load": kind * self._dice.choice((0, 1000))})
 
     def _enqueue(self, jobs: list[NewJob]) -> Fate:
         wanted = self._dice.random() < 0.85

@@ -53,6 +53,24 @@ _OFFENDERS = {
          where rollup is not null
            and (rollup->>'succeeded')::int + (rollup->>'failed')::int + (rollup->>'cancelled')::int
                > (rollup->>'total')::int""",
+    "large arguments are beside their job, and beside no other; all of them are its own": """
+        select j.id from penstock.jobs as j
+         where (j.args is null) <> exists (select from penstock.payloads as p where p.id = j.id)
+        union all
+        select h.id from penstock.history as h
+         where (h.args is null) <> exists (select from penstock.payloads as p where p.id = h.id)
+        union all
+        select p.id from penstock.payloads as p
+         where not exists (select from penstock.all_jobs as j where j.id = p.id)
+        union all
+        select id from penstock.all_jobs where args->>'id' <> id::text""",
+    "a job has as many errors as it counts": """
+        select j.id from penstock.all_jobs as j
+         where coalesce(jsonb_array_length(j.errors), 0)
+            <> (select count(*) from penstock.errors as e where e.id = j.id)
+        union all
+        select e.id from penstock.errors as e
+         where not exists (select from penstock.all_jobs as j where j.id = e.id)""",
     "limits are kept": """
         select (array_agg(j.id))[1] from penstock.jobs as j join penstock.queues as q on q.name = j.queue
          where j.state = 'running'

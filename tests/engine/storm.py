@@ -18,6 +18,7 @@ from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, NewJob
 from tests.engine.hand import Hand, Worker
 from tests.engine.invariants import check_invariants
+from tests.engine.sizes import carries_its_own, sized
 
 T = TypeVar("T")
 
@@ -95,6 +96,7 @@ def work(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
             continue
         ledger.count("claims")
         for job in jobs:
+            assert carries_its_own(job)
             if dice.random() < 0.08:
                 forgotten.append((worker, job))
             else:
@@ -137,7 +139,8 @@ def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
                 job = _job(dice, after=tuple(ids[:2]))
                 ledger.create(do(ledger, hand.enqueue, job, allowed=(InvalidInput, UnknownJob)))
             case "flow":
-                ledger.create(do(ledger, hand.enqueue, *_flow(dice, depth=2).jobs()))
+                jobs = [sized(job, large=dice.random() < 0.5) for job in _flow(dice, depth=2).jobs()]
+                ledger.create(do(ledger, hand.enqueue, *jobs))
             case "cancel":
                 do(ledger, hand.run, calls.cancel(ids[:2]))
             case "retry":
@@ -152,7 +155,7 @@ def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
 
 
 def _job(dice: random.Random, kind: str = "part", **about: object) -> NewJob:
-    return NewJob(
+    job = NewJob(
         kind=kind,
         queue=dice.choice(QUEUES),
         limit_key=dice.choice(("red", "blue", None)),
@@ -160,6 +163,7 @@ def _job(dice: random.Random, kind: str = "part", **about: object) -> NewJob:
         max_snoozes=3,
         **about,  # type: ignore[arg-type]
     )
+    return sized(job, large=dice.random() < 0.5)
 
 
 def _flow(dice: random.Random, depth: int) -> Flow:

@@ -13,6 +13,7 @@ from penstock.job import NewJob
 from tests.engine.machine.model import CANCELLED, FAILED, SUCCEEDED
 from tests.engine.machine.shapes import QUEUES, Tree, budgets, kinds, limit_keys, queues, trees
 from tests.engine.machine.world import CLIENTS, World, pick
+from tests.engine.sizes import sized
 
 indexes = st.integers(0, 1000)
 clients = st.integers(0, CLIENTS - 1)
@@ -31,6 +32,7 @@ class ClientRules(World):
         max_attempts=budgets,
         max_snoozes=st.sampled_from((None, 0, 2)),
         after=st.lists(indexes, max_size=2),
+        large=st.booleans(),
     )
     def enqueue(
         self,
@@ -44,6 +46,7 @@ class ClientRules(World):
         max_attempts: int,
         max_snoozes: int | None,
         after: list[int],
+        large: bool,
     ) -> None:
         awaited = self._some(after)
         job = NewJob(
@@ -57,11 +60,20 @@ class ClientRules(World):
             max_snoozes=max_snoozes,
             after=awaited,
         )
-        self._enqueue(client, [job])
+        self._enqueue(client, [sized(job, large=large)])
 
-    @rule(client=clients, tree=trees, unique_key=unique_keys, after=st.lists(indexes, max_size=1))
-    def enqueue_flow(self, client: int, tree: Tree, unique_key: str | None, after: list[int]) -> None:
-        self._enqueue(client, tree.build(unique_key, self._some(after)).jobs())
+    @rule(
+        client=clients,
+        tree=trees,
+        unique_key=unique_keys,
+        after=st.lists(indexes, max_size=1),
+        large=st.lists(st.booleans(), min_size=1, max_size=4),
+    )
+    def enqueue_flow(
+        self, client: int, tree: Tree, unique_key: str | None, after: list[int], large: list[bool]
+    ) -> None:
+        jobs = tree.build(unique_key, self._some(after)).jobs()
+        self._enqueue(client, [sized(job, large=pick(large, place)) for place, job in enumerate(jobs)])
 
     def _some(self, indexes: list[int]) -> tuple[UUID, ...]:
         known = [*self.model.rows, *self.model.purged]

@@ -16,6 +16,7 @@ from tests.engine.machine.lanes import PERIOD
 from tests.engine.machine.model import Row
 from tests.engine.machine.shapes import KINDS, queues
 from tests.engine.machine.world import LEASE_SECONDS, WORKERS, MachineWorker, World, pick
+from tests.engine.sizes import carries_its_own
 
 indexes = st.integers(0, 1000)
 workers = st.integers(0, WORKERS - 1)
@@ -73,6 +74,7 @@ class WorkerRules(World):
         else:
             assert len(ids) <= len(most)
             assert ids == [id for id in ready if id in ids]
+        assert all(carries_its_own(job) for job in claimed)
         self.model.claim(me.lease, claimed)
         lane.start(self.model, [self.model.rows[id] for id in ids])
         me.held += claimed

@@ -26,7 +26,7 @@ LEASE_SECONDS = 30.0
 
 _TABLES = (
     "jobs", "history", "edges", "leases", "waiting", "queues", "starts", "turns", "steps", "idempotency_keys",
-    "usage", "usage_log",
+    "usage", "usage_log", "payloads", "errors",
 )  # fmt: skip
 _CLEAR = ";".join(f"delete from penstock.{table}" for table in _TABLES)
 _EVERYTHING = " union all ".join(f"select '{table}', t::text from penstock.{table} as t" for table in _TABLES)
