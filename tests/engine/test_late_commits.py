@@ -80,6 +80,32 @@ def test_what_became_ready_is_found_when_it_has_committed(
     assert not missing, missing
 
 
+@beside
+def test_who_began_before_and_looks_later_hides_nobody(
+    hands: Hands, url: str, bystander: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    """A transaction that is older than the one whose commit comes late looks, too, when younger ones have looked."""
+    hand, late, older = hands(), hands(), hands()
+    set_queues(hand)
+    worker, elder = hand.worker(seconds=3600), older.worker(seconds=3600)
+    with bystander(url):
+        let_flow(worker, 3)
+        for queue in QUEUES:
+            older.do("begin")
+            older.rows("select pg_current_xact_id()")
+            late.do("begin")
+            job = enqueue_one(hand, late, queue)
+            hand.move_clock(seconds=1)
+            assert worker.claim(10, queue) == []
+            older.set_clock(hand.now)
+            older.move_clock(seconds=1)
+            assert elder.claim(10, queue) == []
+            older.do("commit")
+            let_flow(worker, 2)
+            late.do("commit")
+            assert [each.id for each in worker.claim(10, queue)] == [job], queue
+
+
 def test_what_is_enqueued_under_an_old_snapshot_is_found(hands: Hands) -> None:
     """Such a transaction sees nothing of what was claimed since it began."""
     hand, late = hands(), hands()
