@@ -1,9 +1,9 @@
 """A claimer's cursor: where to go on claiming, so that no claim steps over what was taken before.
 
 With an old snapshot open anywhere, taken jobs stay in the ready index as dead entries and a claim from the beginning
-walks them all. Past the cursor there are none. What lands behind it (a retry, a late commit, an id from a slow clock)
-is found by a full look, which is due after a pause of twenty times what they cost: full looks take no more than 5 % of
-the time, and on a healthy queue they come every few milliseconds.
+walks them all. Past the cursor there are none. What lands behind it (a late commit, a claim that was rolled back) is
+found by a full look, from the queue's floor, which is due after a pause of twenty times what they cost: full looks take
+no more than 5 % of the time, and come every few milliseconds.
 """
 
 import time
@@ -17,7 +17,8 @@ MOST_PRIORITIES = 16
 
 
 class Cursor:
-    """The marks of one claimer on one queue: for each priority it has met, the (turn, id) it took last."""
+    """The marks of one claimer on one queue: for each priority it has met, the (turn, id) it took last in line. Not at
+    the front (turns below zero), which is looked at each time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -42,11 +43,11 @@ class Cursor:
         self._full = full or not self._marks or self._started >= self._full_look_due
         if self._full:
             return [], [], []
-        priorities = sorted(self._marks)
+        marks = sorted(self._marks.items())
         return (
-            priorities,
-            [self._marks[priority][0] for priority in priorities],
-            [self._marks[priority][1] for priority in priorities],
+            [priority for priority, _ in marks],
+            [turn for _, (turn, _) in marks],
+            [id for _, (_, id) in marks],
         )
 
     def advance(self, claimed: Sequence[ClaimedJob], wanted: int) -> None:
@@ -65,7 +66,7 @@ class Cursor:
             last_of_each = {job.priority: job for job in claimed}
         for priority, job in last_of_each.items():
             mark = (job.turn, job.id)
-            if going_back or mark > self._marks.get(priority, (-1, job.id)):
+            if job.turn >= 0 and (going_back or mark > self._marks.get(priority, (-1, job.id))):
                 self._marks[priority] = mark
         if len(self._marks) > MOST_PRIORITIES:
             self._marks.clear()

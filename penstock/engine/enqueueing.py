@@ -102,9 +102,8 @@ def _hand_over(jobs: Sequence[NewJob]) -> Script[list[Enqueued]]:
 
 
 def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Script[None]:
-    turn = 0
-    # the database's clock, not ours: workers compare run_at with that one
-    now, fair_by, may_copy = yield calls.before_copying(template.queue, template.kind, template.owner)
+    # the database's clock, not ours: workers compare run_at with that one. One turn for all, in which they go by id
+    turn, now, fair_by, may_copy = yield calls.before_copying(template.queue, template.kind, template.owner)
     if not may_copy:
         # of a login that does not own the table, such as a member of service_role, Postgres takes no COPY
         yield from _hand_over(Bulk(template, args, ids).jobs())

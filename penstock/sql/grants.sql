@@ -19,7 +19,7 @@ begin
        and p.prosqlbody is null
        and p.proname <> all('{enqueue_plain,
                               pick_ready,pick_limited,finish,settle,tell_it_runs,try_lock,lock,lock_limits,lock_flows,
-                              advance_turn,new_job,enqueue_one,add_error}'::text[])
+                              advance_turn,new_job,enqueue_one}'::text[])
   loop
     execute format('alter function %s set search_path = pg_catalog, pg_temp', v_function.signature);
   end loop;

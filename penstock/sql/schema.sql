@@ -27,7 +27,8 @@ CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
 
 -- Name: add_error(uuid, integer, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_error(p_id uuid, p_number integer, p_error jsonb) RETURNS void
-    LANGUAGE plpgsql;
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: add_locks(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_locks() RETURNS void
@@ -120,8 +121,6 @@ CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
 -- Name: backlog(text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.backlog(p_queues text[], p_most integer DEFAULT 10000) RETURNS TABLE(queue text, ready bigint, running bigint, oldest_ready_seconds double precision)
     LANGUAGE sql STABLE
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: backoff_delay(jsonb, integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -153,6 +152,14 @@ CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: turn_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
+CREATE SEQUENCE penstock.turn_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 -- Name: jobs; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.jobs (
     id uuid NOT NULL,
@@ -160,7 +167,7 @@ CREATE TABLE penstock.jobs (
     run_at timestamp with time zone NOT NULL,
     started_at timestamp with time zone,
     parked_since timestamp with time zone,
-    turn bigint DEFAULT 0 NOT NULL,
+    turn bigint DEFAULT nextval('penstock.turn_numbers'::regclass) NOT NULL,
     lease bigint,
     state penstock.job_state NOT NULL,
     priority integer DEFAULT 0 NOT NULL,
@@ -197,7 +204,7 @@ WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000',
 COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
 
 -- Name: COLUMN jobs.turn; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.turn IS 'Place among the turns of a fair queue, given at enqueue; 0 elsewhere.';
+COMMENT ON COLUMN penstock.jobs.turn IS 'Place in line at its priority, given when the job becomes ready: below zero at the front. A fair queue has turns of its own.';
 
 -- Name: COLUMN jobs.attempt; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.attempt IS 'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
@@ -212,7 +219,7 @@ COMMENT ON COLUMN penstock.jobs.error_count IS 'How many errors it was given, wh
 COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a row in edges).';
 
 -- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
+COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits, or under a quota: whoever waits for them is woken when it ends.';
 
 -- Name: COLUMN jobs.quota; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.quota IS 'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
@@ -489,6 +496,40 @@ CREATE FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time z
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: first_ready(text, integer, integer[], bigint[], uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) RETURNS TABLE(id uuid, limit_key text, priority integer, turn bigint)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: floors; Type: TABLE; Schema: penstock; Owner: -
+CREATE UNLOGGED TABLE penstock.floors (
+    queue text NOT NULL,
+    number bigint NOT NULL,
+    raised_at timestamp with time zone NOT NULL,
+    settled bigint,
+    next_turn bigint,
+    horizon xid8,
+    fair boolean NOT NULL,
+    priorities integer[] NOT NULL,
+    turns bigint[] NOT NULL,
+    ids uuid[] NOT NULL
+);
+
+-- Name: COLUMN floors.horizon; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.floors.horizon IS 'When all transactions below this number have ended, turns up to next_turn are settled.';
+
+-- Name: floor_of(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.floor_of(p_queue text) RETURNS penstock.floors
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fold_usage() RETURNS integer
     LANGUAGE plpgsql
@@ -503,6 +544,11 @@ CREATE FUNCTION penstock.forget(p_ids uuid[]) RETURNS void
 
 -- Name: forget_artifact(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.forget_artifact(p_id uuid) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: front_turn(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.front_turn() RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -837,8 +883,8 @@ CREATE FUNCTION penstock.job_tree(p_job uuid) RETURNS TABLE(id uuid, kind text, 
     SET enable_mergejoin TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: key_allowance(penstock.queues, text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) RETURNS integer
+-- Name: key_allowance(penstock.queues, text, jsonb, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_running jsonb, p_now timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -905,6 +951,15 @@ CREATE FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) RETURNS i
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: lower_floors(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lower_floors() RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: maintain(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.maintain() RETURNS jsonb
     LANGUAGE plpgsql
@@ -918,6 +973,11 @@ CREATE FUNCTION penstock.new_job(p_job jsonb) RETURNS penstock.jobs
 CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: next_turn(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.next_turn() RETURNS bigint
+    LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: open_lease(text, interval, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
@@ -956,13 +1016,13 @@ CREATE FUNCTION penstock.pause_schedule(p_name text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: pick_by_key(penstock.queues, integer, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) RETURNS uuid[]
+-- Name: pick_by_key(penstock.queues, integer, integer[], bigint[], uuid[], jsonb, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) RETURNS uuid[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: pick_limited(penstock.queues, integer, text[], text, timestamp with time zone, boolean); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) RETURNS uuid[]
+-- Name: pick_limited(penstock.queues, integer, integer[], bigint[], uuid[], text[], text, timestamp with time zone, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) RETURNS uuid[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -998,8 +1058,8 @@ CREATE FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reas
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: promote(integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.promote(p_limit integer DEFAULT 1000) RETURNS integer
+-- Name: promote(integer, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.promote(p_limit integer DEFAULT 1000, p_everywhere boolean DEFAULT false) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -1011,9 +1071,20 @@ CREATE FUNCTION penstock.purge_where(p_filter jsonb DEFAULT '{}'::jsonb) RETURNS
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: queue_names(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.queue_names() RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
     LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: quota_allowance(text, text); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1024,13 +1095,63 @@ CREATE FUNCTION penstock.quota_allowance(p_quota text, p_owner text) RETURNS int
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: raise_floor(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.raise_floor(p_queue text) RETURNS penstock.floors
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: raise_floors(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.raise_floors(p_most integer DEFAULT 20) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: time_floors; Type: TABLE; Schema: penstock; Owner: -
+CREATE UNLOGGED TABLE penstock.time_floors (
+    number bigint NOT NULL,
+    raised_at timestamp with time zone NOT NULL,
+    due_since timestamp with time zone NOT NULL,
+    started_since timestamp with time zone NOT NULL,
+    next_at timestamp with time zone,
+    horizon xid8,
+    started_before uuid[] NOT NULL
+);
+
+-- Name: raise_time_floor(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.raise_time_floor() RETURNS penstock.time_floors
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: ready_jobs(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: recall_steps(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output jsonb)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: reclaim(); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.reclaim() RETURNS integer
+-- Name: reclaim(boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.reclaim(p_everywhere boolean DEFAULT false) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -1139,6 +1260,17 @@ CREATE FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb DEFAULT 
 -- Name: run_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.run_schedule(p_name text) RETURNS uuid
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: running_jobs(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.running_jobs(p_queue text DEFAULT NULL::text) RETURNS SETOF penstock.jobs
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: scale_of(text); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1271,9 +1403,21 @@ CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_i
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: time_floor(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.time_floor() RETURNS penstock.time_floors
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: try_lock(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.try_lock(p_name text) RETURNS boolean
     LANGUAGE plpgsql;
+
+-- Name: turn_served(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.turn_served(p_queue text) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: unblock(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
@@ -1373,6 +1517,14 @@ CREATE TABLE penstock.errors_strays (
     number integer CONSTRAINT errors_number_not_null NOT NULL,
     error jsonb CONSTRAINT errors_error_not_null NOT NULL
 );
+
+-- Name: floor_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
+CREATE SEQUENCE penstock.floor_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 -- Name: history_strays; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.history_strays (
@@ -1564,8 +1716,7 @@ CREATE TABLE penstock.turns (
     queue text NOT NULL,
     key text NOT NULL,
     turn bigint NOT NULL
-)
-WITH (fillfactor='50');
+);
 
 -- Name: usage; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.usage (
@@ -1743,7 +1894,7 @@ ALTER TABLE ONLY penstock.steps
 
 -- Name: turns turns_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.turns
-    ADD CONSTRAINT turns_pkey PRIMARY KEY (queue, key);
+    ADD CONSTRAINT turns_pkey PRIMARY KEY (queue, key, turn);
 
 -- Name: usage usage_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.usage
@@ -1770,6 +1921,9 @@ CREATE INDEX artifacts_unsettled ON penstock.artifacts USING btree (created_at) 
 
 -- Name: edges_waits_for; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX edges_waits_for ON penstock.edges USING btree (waits_for);
+
+-- Name: floors_newest; Type: INDEX; Schema: penstock; Owner: -
+CREATE UNIQUE INDEX floors_newest ON penstock.floors USING btree (queue, number DESC);
 
 -- Name: history_given_up; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_given_up ON ONLY penstock.history USING btree (queue, id) WHERE (state = 'failed'::penstock.job_state);
@@ -1798,8 +1952,8 @@ CREATE INDEX history_strays_queue_id_idx ON penstock.history_strays USING btree 
 -- Name: idempotency_keys_expires_at; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX idempotency_keys_expires_at ON penstock.idempotency_keys USING btree (expires_at);
 
--- Name: jobs_counted; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_counted ON penstock.jobs USING btree (queue, limit_key) WHERE ((state = 'running'::penstock.job_state) AND counted);
+-- Name: jobs_blocked; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_blocked ON penstock.jobs USING btree (queue) WHERE (waiting_on > 0);
 
 -- Name: jobs_org; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_org ON penstock.jobs USING btree (org, id) WHERE (org IS NOT NULL);
@@ -1826,7 +1980,7 @@ CREATE INDEX jobs_ready_by_owner ON penstock.jobs USING btree (queue, quota, own
 CREATE INDEX jobs_ready_quota ON penstock.jobs USING btree (queue, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NOT NULL));
 
 -- Name: jobs_running; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_running ON penstock.jobs USING btree (lease) WHERE (state = 'running'::penstock.job_state);
+CREATE INDEX jobs_running ON penstock.jobs USING btree (lease, started_at) WHERE (state = 'running'::penstock.job_state);
 
 -- Name: jobs_running_quota; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_running_quota ON penstock.jobs USING btree (quota, owner) WHERE ((state = 'running'::penstock.job_state) AND (quota IS NOT NULL));
@@ -1834,8 +1988,14 @@ CREATE INDEX jobs_running_quota ON penstock.jobs USING btree (quota, owner) WHER
 -- Name: jobs_scheduled; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state = 'scheduled'::penstock.job_state);
 
+-- Name: jobs_to_stop; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_to_stop ON penstock.jobs USING btree (lease) WHERE ((state = 'running'::penstock.job_state) AND cancel_requested);
+
 -- Name: jobs_unique; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key, COALESCE(owner, ''::text), COALESCE(org, ''::text)) WHERE (unique_key IS NOT NULL);
+
+-- Name: time_floors_newest; Type: INDEX; Schema: penstock; Owner: -
+CREATE UNIQUE INDEX time_floors_newest ON penstock.time_floors USING btree (number DESC);
 
 -- Name: errors_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.errors_pkey ATTACH PARTITION penstock.errors_strays_pkey;
@@ -1878,6 +2038,9 @@ ALTER TABLE penstock.errors ENABLE ROW LEVEL SECURITY;
 
 -- Name: errors_strays; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.errors_strays ENABLE ROW LEVEL SECURITY;
+
+-- Name: floors; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.floors ENABLE ROW LEVEL SECURITY;
 
 -- Name: history; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.history ENABLE ROW LEVEL SECURITY;
@@ -1951,6 +2114,9 @@ CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USIN
 -- Name: errors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.errors TO service_role USING (true) WITH CHECK (true);
 
+-- Name: floors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.floors TO service_role USING (true) WITH CHECK (true);
+
 -- Name: history the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.history TO service_role USING (true) WITH CHECK (true);
 
@@ -1999,6 +2165,9 @@ CREATE POLICY the_service_does_everything ON penstock.starts TO service_role USI
 -- Name: steps the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.steps TO service_role USING (true) WITH CHECK (true);
 
+-- Name: time_floors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.time_floors TO service_role USING (true) WITH CHECK (true);
+
 -- Name: turns the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.turns TO service_role USING (true) WITH CHECK (true);
 
@@ -2010,6 +2179,9 @@ CREATE POLICY the_service_does_everything ON penstock.usage_log TO service_role 
 
 -- Name: waiting the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.waiting TO service_role USING (true) WITH CHECK (true);
+
+-- Name: time_floors; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.time_floors ENABLE ROW LEVEL SECURITY;
 
 -- Name: turns; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.turns ENABLE ROW LEVEL SECURITY;
@@ -2123,6 +2295,9 @@ GRANT ALL ON FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) TO service
 -- Name: FUNCTION bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) TO service_role;
+
+-- Name: SEQUENCE turn_numbers; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.turn_numbers TO service_role;
 
 -- Name: TABLE jobs; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.jobs TO service_role;
@@ -2348,6 +2523,17 @@ GRANT ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, 
 REVOKE ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) TO service_role;
 
+-- Name: FUNCTION first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) TO service_role;
+
+-- Name: TABLE floors; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.floors TO service_role;
+
+-- Name: FUNCTION floor_of(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.floor_of(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.floor_of(p_queue text) TO service_role;
+
 -- Name: FUNCTION fold_usage(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.fold_usage() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.fold_usage() TO service_role;
@@ -2359,6 +2545,10 @@ GRANT ALL ON FUNCTION penstock.forget(p_ids uuid[]) TO service_role;
 -- Name: FUNCTION forget_artifact(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.forget_artifact(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.forget_artifact(p_id uuid) TO service_role;
+
+-- Name: FUNCTION front_turn(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.front_turn() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.front_turn() TO service_role;
 
 -- Name: FUNCTION payload_of(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.payload_of(p_id uuid) FROM PUBLIC;
@@ -2502,9 +2692,9 @@ REVOKE ALL ON FUNCTION penstock.job_tree(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.job_tree(p_job uuid) TO service_role;
 GRANT ALL ON FUNCTION penstock.job_tree(p_job uuid) TO authenticated;
 
--- Name: FUNCTION key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamp with time zone) TO service_role;
+-- Name: FUNCTION key_allowance(p_queue penstock.queues, p_key text, p_running jsonb, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_running jsonb, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.key_allowance(p_queue penstock.queues, p_key text, p_running jsonb, p_now timestamp with time zone) TO service_role;
 
 -- Name: FUNCTION known_paths(p_paths text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.known_paths(p_paths text[]) FROM PUBLIC;
@@ -2551,6 +2741,10 @@ GRANT ALL ON FUNCTION penstock.lock_quotas() TO service_role;
 REVOKE ALL ON FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lose_sight(p_lease bigint, p_backend integer) TO service_role;
 
+-- Name: FUNCTION lower_floors(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lower_floors() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lower_floors() TO service_role;
+
 -- Name: FUNCTION maintain(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.maintain() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.maintain() TO service_role;
@@ -2562,6 +2756,10 @@ GRANT ALL ON FUNCTION penstock.new_job(p_job jsonb) TO service_role;
 -- Name: FUNCTION next_run_at(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.next_run_at() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.next_run_at() TO service_role;
+
+-- Name: FUNCTION next_turn(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.next_turn() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.next_turn() TO service_role;
 
 -- Name: FUNCTION open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;
@@ -2587,13 +2785,13 @@ GRANT ALL ON FUNCTION penstock.partitions_of(p_table regclass) TO service_role;
 REVOKE ALL ON FUNCTION penstock.pause_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.pause_schedule(p_name text) TO service_role;
 
--- Name: FUNCTION pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_now timestamp with time zone) TO service_role;
+-- Name: FUNCTION pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) TO service_role;
 
--- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) TO service_role;
+-- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) TO service_role;
 
 -- Name: FUNCTION pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) FROM PUBLIC;
@@ -2611,13 +2809,17 @@ GRANT ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with 
 REVOKE ALL ON FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer) TO service_role;
 
--- Name: FUNCTION promote(p_limit integer); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.promote(p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.promote(p_limit integer) TO service_role;
+-- Name: FUNCTION promote(p_limit integer, p_everywhere boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.promote(p_limit integer, p_everywhere boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.promote(p_limit integer, p_everywhere boolean) TO service_role;
 
 -- Name: FUNCTION purge_where(p_filter jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.purge_where(p_filter jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.purge_where(p_filter jsonb) TO service_role;
+
+-- Name: FUNCTION queue_names(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.queue_names() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.queue_names() TO service_role;
 
 -- Name: FUNCTION queue_stats(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.queue_stats() FROM PUBLIC;
@@ -2627,13 +2829,32 @@ GRANT ALL ON FUNCTION penstock.queue_stats() TO service_role;
 REVOKE ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text) TO service_role;
 
+-- Name: FUNCTION raise_floor(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.raise_floor(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.raise_floor(p_queue text) TO service_role;
+
+-- Name: FUNCTION raise_floors(p_most integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.raise_floors(p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.raise_floors(p_most integer) TO service_role;
+
+-- Name: TABLE time_floors; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.time_floors TO service_role;
+
+-- Name: FUNCTION raise_time_floor(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.raise_time_floor() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.raise_time_floor() TO service_role;
+
+-- Name: FUNCTION ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) TO service_role;
+
 -- Name: FUNCTION recall_steps(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.recall_steps(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.recall_steps(p_id uuid) TO service_role;
 
--- Name: FUNCTION reclaim(); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.reclaim() FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.reclaim() TO service_role;
+-- Name: FUNCTION reclaim(p_everywhere boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.reclaim(p_everywhere boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.reclaim(p_everywhere boolean) TO service_role;
 
 -- Name: FUNCTION recount(p_flow uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.recount(p_flow uuid) FROM PUBLIC;
@@ -2707,6 +2928,10 @@ GRANT ALL ON FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb, p
 -- Name: FUNCTION run_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.run_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.run_schedule(p_name text) TO service_role;
+
+-- Name: FUNCTION running_jobs(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.running_jobs(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.running_jobs(p_queue text) TO service_role;
 
 -- Name: FUNCTION scale_of(p_queue text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.scale_of(p_queue text) FROM PUBLIC;
@@ -2806,9 +3031,17 @@ GRANT ALL ON FUNCTION penstock.tell_watchers(p_ids uuid[]) TO service_role;
 REVOKE ALL ON FUNCTION penstock.tend(p_lease bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.tend(p_lease bigint) TO service_role;
 
+-- Name: FUNCTION time_floor(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.time_floor() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.time_floor() TO service_role;
+
 -- Name: FUNCTION try_lock(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.try_lock(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.try_lock(p_name text) TO service_role;
+
+-- Name: FUNCTION turn_served(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.turn_served(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.turn_served(p_queue text) TO service_role;
 
 -- Name: FUNCTION unblock(p_job penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) FROM PUBLIC;
@@ -2864,6 +3097,9 @@ GRANT ALL ON TABLE penstock.errors TO service_role;
 
 -- Name: TABLE errors_strays; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.errors_strays TO service_role;
+
+-- Name: SEQUENCE floor_numbers; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.floor_numbers TO service_role;
 
 -- Name: TABLE history_strays; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.history_strays TO service_role;

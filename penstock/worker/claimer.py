@@ -130,6 +130,7 @@ class Claimer(Loop):
         elif lane.cursor.looked_everywhere or lane.rate_pause:  # where there is a rate, every look is complete
             await self._settle_down(lane, bool(jobs))
         else:
+            await self._register(lane)
             lane.look_at = time.monotonic() + lane.cursor.full_look_in()
         if self._wakes != wakes:
             # what it was woken for may have come after the claim had looked
@@ -137,13 +138,7 @@ class Claimer(Loop):
 
     async def _settle_down(self, lane: Lane, found: bool) -> None:
         """The queue has nothing more. Asks to be woken, looks once more, then less and less often."""
-        lane.busy_since = None
-        if self._listener.listening and lane.registered is not self._listener.connected:
-            connected = self._listener.connected
-            again = await self._listener.register(lane.queue)
-            lane.registered = connected
-            lane.pause = FIRST_PAUSE
-            lane.rate_pause = again
+        if await self._register(lane):
             lane.look_at = 0.0
             return
         if found and not self._listener.listening:
@@ -154,6 +149,17 @@ class Claimer(Loop):
         pause = min(lane.pause or FIRST_PAUSE, longest)
         lane.pause = 2 * pause
         lane.look_at = time.monotonic() + min(pause, lane.rate_pause or longest)
+
+    async def _register(self, lane: Lane) -> bool:
+        """Asks to be woken, unless it has: whether it did so now."""
+        lane.busy_since = None
+        if not self._listener.listening or lane.registered is self._listener.connected:
+            return False
+        connected = self._listener.connected
+        lane.rate_pause = await self._listener.register(lane.queue)
+        lane.registered = connected
+        lane.pause = FIRST_PAUSE
+        return True
 
     async def _unregister_busy(self, now: float) -> None:
         for lane in self._lanes:

@@ -134,7 +134,8 @@ def test_a_claim_whose_lease_is_gone_altogether_is_reclaimed(hand: Hand) -> None
     keeper = hand.worker("keeper")
     kept = hand.add()
     keeper.claim_one()
-    assert hand.run(calls.reclaim()) == 1
+    assert hand.run(calls.reclaim()) == 0
+    assert hand.run(calls.reclaim(everywhere=True)) == 1
     assert hand.states(id, kept) == ["ready", "running"]
     assert hand.job(id).attempt == 1
 

@@ -62,7 +62,7 @@ def test_a_job_can_be_moved_to_another_queue(hand: Hand) -> None:
     assert worker.claim_one("repairs").id == id
 
 
-def test_a_job_moved_out_of_a_fair_queue_takes_its_place_by_age_not_by_its_old_turn(hand: Hand) -> None:
+def test_a_job_moved_out_of_a_fair_queue_stands_in_line_there_without_its_old_turn(hand: Hand) -> None:
     hand.set_queue("fair", fair_by="org")
     worker = hand.worker()
     for _ in range(3):
@@ -72,7 +72,7 @@ def test_a_job_moved_out_of_a_fair_queue_takes_its_place_by_age_not_by_its_old_t
         worker.fail(worker.claim_one("fair"))
     younger = hand.add(queue="default")
     hand.run(calls.retry([last], "default"))
-    assert [job.id for job in worker.claim(2)] == [last, younger]
+    assert [job.id for job in worker.claim(2)] == [younger, last]
 
 
 def test_a_retry_is_refused_while_another_job_holds_the_unique_key(hand: Hand) -> None:

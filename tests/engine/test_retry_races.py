@@ -66,7 +66,7 @@ def test_a_retried_job_does_not_miss_the_failure_of_what_it_waits_for(hands: Han
         worker.fail(worse_job)
     assert set(retry.result()) == {bad, worse, dependent}
     assert hand.job(dependent).waiting_on == 2
-    assert [job.kind for job in worker.finish_all()] == ["bad", "worse", "dependent"]
+    assert [job.kind for job in worker.finish_all()] == ["worse", "bad", "dependent"]
 
 
 def test_a_job_that_waits_again_does_not_miss_the_success_of_another(hands: Hands) -> None:

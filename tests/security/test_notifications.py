@@ -224,7 +224,7 @@ def test_no_lock_of_the_engine_is_one_that_a_stranger_can_take(
     owner.execute("set statement_timeout = '5s'")
     [(lease,)] = owner.execute("select penstock.open_lease('worker')").fetchall()
     owner.execute("select penstock.enqueue('work', owner => 'alice')")
-    assert owner.execute("select turn from penstock.turns where key = 'alice'").fetchall() == [(0,)]
+    assert owner.execute("select count(*) from penstock.turns where key = 'alice'").fetchall() == [(1,)]
     assert len(owner.execute("select * from penstock.claim(%s, 'default')", [lease]).fetchall()) == 1
     assert owner.execute("select penstock.maintain()").fetchall() != [(None,)]
     assert owner.execute("select penstock.lead(%s)", [lease]).fetchall() == [(True,)]

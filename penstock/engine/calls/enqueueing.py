@@ -65,16 +65,16 @@ def existing_ids(ids: Sequence[bytes]) -> Call[set[UUID]]:
     )
 
 
-def before_copying(queue: str, kind: str, owner: str | None) -> Call[tuple[datetime, str | None, bool]]:
-    """The engine's time, what the queue is fair by, if it is, and whether COPY will do: this login may, and the jobs
-    count against no quota of their owner's, which only the functions know."""
+def before_copying(queue: str, kind: str, owner: str | None) -> Call[tuple[int, datetime, str | None, bool]]:
+    """The jobs' turn in line, the engine's time, what the queue is fair by, if it is, and whether COPY will do: this
+    login may, and the jobs count against no quota of their owner's, which only the functions know."""
     return Call(
-        """select penstock.clock(), (select fair_by from penstock.queues where name = %s),
+        """select penstock.next_turn(), penstock.clock(), (select fair_by from penstock.queues where name = %s),
                   not row_security_active('penstock.jobs')
                   and (%s::text is null
                        or not exists (select from penstock.kinds where kind = %s and quota is not null))""",
         [queue, owner, kind],
-        lambda rows: (rows[0][0], rows[0][1], rows[0][2]),
+        lambda rows: (rows[0][0], rows[0][1], rows[0][2], rows[0][3]),
         repeatable=True,
     )
 

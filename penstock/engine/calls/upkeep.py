@@ -15,8 +15,9 @@ def next_run_at() -> Call[datetime | None]:
     return Call("select penstock.next_run_at()", [], first, repeatable=True)
 
 
-def reclaim() -> Call[int]:
-    return Call("select penstock.reclaim()", [], first, repeatable=True)
+def reclaim(*, everywhere: bool = False) -> Call[int]:
+    """Takes back the jobs of leases that ran out; `everywhere` also those whose lease is gone altogether."""
+    return Call("select penstock.reclaim(%s)", [everywhere], first, repeatable=True)
 
 
 def maintain() -> Call[dict[str, int] | None]:

@@ -7,11 +7,12 @@ as $$
 declare
   v_released int;
 begin
+  -- first: what a claim takes that is under way is released too
+  delete from penstock.leases where id = p_lease;
   select count(*)
     into v_released
     from penstock.release(p_lease, array(select id from penstock.jobs where state = 'running' and lease = p_lease));
   delete from penstock.waiting where lease = p_lease;
-  delete from penstock.leases where id = p_lease;
   update penstock.leader set until = '-infinity' where lease = p_lease;
   return v_released;
 end

@@ -50,7 +50,7 @@ begin
       v_progress := penstock.progress_again(v_job.progress, v_job.rollup, penstock.shown(jsonb_build_array(v_error)),
         v_job.attempt + 1, v_job.max_attempts);
       update penstock.jobs as j
-         set state = fail.state, run_at = fail.run_at, lease = null, counted = false,
+         set state = fail.state, turn = penstock.next_turn(), run_at = fail.run_at, lease = null, counted = false,
              parked_since = null, parked_reason = null, error_count = coalesce(j.error_count, 0) + 1,
              progress = v_progress
        where j.id = v_job.id;

@@ -43,7 +43,7 @@ begin
   end loop;
   with given as (
     update penstock.jobs
-       set state = 'ready', lease = null, counted = false,
+       set state = 'ready', lease = null, counted = false, turn = penstock.front_turn(),
            attempt = attempt - (not p_costs_attempt)::int,
            -- a run that costs an attempt was one of a worker that knew the job
            parked_since = case when not p_costs_attempt then parked_since end,

@@ -6,12 +6,14 @@ language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_lease bigint;
 begin
   if exists (select from penstock.queues where name = p_queue and (paused or limited or fair_by is not null))
-     or exists (select from penstock.jobs where state = 'ready' and quota is null and queue = p_queue) then
+     or (select jobs > 0 from penstock.ready_jobs(p_queue, 1)) then
     return null;
   end if;
-  return (
+  v_lease := (
     select w.lease
       from penstock.waiting as w
      where w.queue = p_queue and w.direct
@@ -19,5 +21,8 @@ begin
        and exists (select from penstock.leases as l where l.id = w.lease)
      order by random()
      limit 1);
+  -- it stays until the job is committed: whoever ends it finds the job
+  perform from penstock.leases where id = v_lease for key share skip locked;
+  return case when found then v_lease end;
 end
 $$;

@@ -10,10 +10,10 @@ as $$
 begin
   update penstock.leases
      set expires_at = penstock.clock() + length
-   where id = p_lease
+   where id = p_lease and expires_at > '-infinity'
   returning extract(epoch from length) into seconds;
   alive := found;
-  -- must use jobs_running
+  -- must use jobs_to_stop
   select coalesce(array_agg(j.id), '{}')
     into cancelling
     from penstock.jobs as j

@@ -1,5 +1,5 @@
--- How many more jobs of one key a queue's limits allow to start. Counting must use jobs_counted.
-create or replace function penstock.key_allowance(p_queue penstock.queues, p_key text, p_now timestamptz)
+-- How many more jobs of one key a queue's limits allow to start. p_running tells how many of each key run.
+create or replace function penstock.key_allowance(p_queue penstock.queues, p_key text, p_running jsonb, p_now timestamptz)
 returns int
 language plpgsql stable
 set enable_seqscan = off
@@ -10,10 +10,7 @@ declare
   v_left int := 2147483647;
 begin
   if p_queue.max_running_per_key is not null then
-    select p_queue.max_running_per_key - count(*)
-      into v_left
-      from penstock.jobs
-     where state = 'running' and counted and queue = p_queue.name and limit_key = p_key;
+    v_left := p_queue.max_running_per_key - coalesce((p_running->>p_key)::int, 0);
   end if;
   if p_queue.rate_per_key is not null then
     v_left := least(v_left,

@@ -16,8 +16,9 @@ begin
     perform penstock.add_locks(); -- a crash has emptied the table
   end if;
   v_report := jsonb_build_object(
-    'promoted', penstock.promote(10000),
-    'reclaimed', penstock.reclaim(),
+    'promoted', penstock.promote(10000, p_everywhere => true),
+    'reclaimed', penstock.reclaim(p_everywhere => true),
+    'floors_lowered', penstock.lower_floors(),
     'partitions_added', penstock.add_partitions(),
     'partitions_dropped', penstock.drop_old_history(),
     'usage_folded', penstock.fold_usage());

@@ -33,7 +33,7 @@ begin
   v_row.attempt := 0;
   v_row.claims := 0;
   v_row.snoozes := 0;
-  v_row.turn := 0;
+  v_row.turn := penstock.next_turn();
   v_row.counted := false;
   v_row.cancel_requested := false;
   v_row.quota := case

@@ -4,5 +4,9 @@ returns timestamptz
 language sql stable
 set enable_seqscan = off
 as $$
-  select run_at from penstock.jobs where state = 'scheduled' order by run_at limit 1
+  select run_at
+    from penstock.jobs
+   where state = 'scheduled' and run_at >= (select (penstock.time_floor()).due_since)
+   order by run_at
+   limit 1
 $$;

@@ -1,7 +1,10 @@
 -- Picks ready jobs so that no key exceeds its allowance. First a window at the head of jobs_ready: enough as long
 -- as several keys are mixed there. When one key's backlog fills the window, a second look visits each key once
 -- (jobs_ready_by_key, a loose index scan), so a tenant with a million jobs hides nobody.
-create or replace function penstock.pick_by_key(p_queue penstock.queues, p_limit int, p_now timestamptz)
+create or replace function penstock.pick_by_key(
+  p_queue penstock.queues, p_limit int, p_priorities int[], p_turns bigint[], p_ids uuid[],
+  p_running jsonb, p_now timestamptz
+)
 returns uuid[]
 language plpgsql
 as $$
@@ -11,13 +14,9 @@ declare
   v_picked uuid[];
 begin
   with head as materialized (
-    select id, limit_key, priority, turn
-      from penstock.jobs
-     where state = 'ready' and quota is null and queue = p_queue.name
-     order by priority, turn, id
-     limit v_window
+    select * from penstock.first_ready(p_queue.name, v_window, p_priorities, p_turns, p_ids)
   ), allowance as materialized (
-    select limit_key, penstock.key_allowance(p_queue, limit_key, p_now) as jobs
+    select limit_key, penstock.key_allowance(p_queue, limit_key, p_running, p_now) as jobs
       from head
      where limit_key is not null
      group by limit_key
@@ -58,7 +57,7 @@ begin
            from penstock.jobs as j
           where j.state = 'ready' and j.quota is null and j.queue = p_queue.name and j.limit_key = keys.limit_key
           order by j.priority, j.turn, j.id
-          limit least(p_limit, penstock.key_allowance(p_queue, keys.limit_key, p_now))) as best
+          limit least(p_limit, penstock.key_allowance(p_queue, keys.limit_key, p_running, p_now))) as best
        where keys.limit_key is not null
     )
     select array(

@@ -1,6 +1,6 @@
 -- Picks jobs of a queue that has limits, for a claimer that has locked them (lock_limits).
 create or replace function penstock.pick_limited(
-  p_queue penstock.queues, p_limit int, p_kinds text[], p_owner text, p_now timestamptz, p_under_quota boolean
+  p_queue penstock.queues, p_limit int, p_priorities int[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamptz, p_under_quota boolean
 )
 returns uuid[]
 language plpgsql
@@ -10,14 +10,15 @@ set enable_bitmapscan = off
 as $$
 declare
   v_free int := p_limit;
+  v_all_running int;
+  v_running jsonb;
   v_picked uuid[];
 begin
-  if p_queue.max_running is not null then
-    -- must use jobs_counted
-    select least(v_free, p_queue.max_running - count(*))
-      into v_free
-      from penstock.jobs
-     where state = 'running' and counted and queue = p_queue.name;
+  if p_queue.max_running is not null or p_queue.max_running_per_key is not null then
+    select sum(jobs), jsonb_object_agg(limit_key, jobs) filter (where limit_key is not null)
+      into v_all_running, v_running
+      from (select limit_key, count(*) as jobs from penstock.running_jobs(p_queue.name) group by limit_key) as by_key;
+    v_free := least(v_free, p_queue.max_running - coalesce(v_all_running, 0));
   end if;
   if p_queue.rate is not null then
     v_free := least(v_free, penstock.starts_left(p_queue.name, '', p_queue.rate, p_queue.rate_period, p_now));
@@ -27,9 +28,9 @@ begin
   end if;
 
   if p_queue.max_running_per_key is null and p_queue.rate_per_key is null then
-    v_picked := penstock.pick_ready(p_queue.name, v_free, null, null, null, p_kinds, p_owner);
+    v_picked := penstock.pick_ready(p_queue.name, v_free, p_priorities, p_turns, p_ids, p_kinds, p_owner);
   elsif p_kinds is null and p_owner is null then
-    v_picked := penstock.pick_by_key(p_queue, v_free, p_now);
+    v_picked := penstock.pick_by_key(p_queue, v_free, p_priorities, p_turns, p_ids, v_running, p_now);
   else
     raise exception 'queue % has limits per key: claim from it without naming kinds or an owner', p_queue.name
       using errcode = 'PS001';
@@ -43,7 +44,7 @@ begin
         from (select j.id, j.limit_key, row_number() over (partition by j.limit_key order by j.priority, j.turn, j.id) as place
                 from penstock.jobs as j
                where j.id = any(v_picked)) as ranked
-       where ranked.limit_key is null or ranked.place <= penstock.key_allowance(p_queue, ranked.limit_key, p_now));
+       where ranked.limit_key is null or ranked.place <= penstock.key_allowance(p_queue, ranked.limit_key, v_running, p_now));
   end if;
 
   if p_queue.rate is not null or p_queue.rate_per_key is not null then

@@ -1,10 +1,11 @@
 -- Locks up to p_limit ready jobs of a queue, best first, and returns their ids.
 --
--- The marks are a claimer's cursor: for each priority it has met, the (turn, id) it took last. Looking only
--- past them steps over no dead index entry; without them every claim walks all entries that a vacuum could not
--- remove yet (an old snapshot anywhere is enough: 35k jobs/s fell to 4k/s within 300k jobs). Between and around
--- the marks' priorities the look is complete, so a more urgent job is seen at once.
--- Both selects must use jobs_ready.
+-- The marks tell for each of these priorities, in their order, from which (turn, id) to look: a claimer's cursor, which is where
+-- it took last, or the queue's floor. Looking only past them steps over no dead index entry; without them every claim walks all
+-- entries that a vacuum could not remove yet (an old snapshot anywhere is enough: 35k jobs/s fell to 4k/s within 300k jobs).
+-- Between and around the marks' priorities the look is complete, so a more urgent job is seen at once, and so it is at the front
+-- (turns below zero), where only those stand that lost their worker. Every select must use jobs_ready; with comparisons of single
+-- columns at its end, for before Postgres 18 it reads on past the end of a row comparison.
 create or replace function penstock.pick_ready(
   p_queue text, p_limit int,
   p_priorities int[], p_turns bigint[], p_ids uuid[],
@@ -35,8 +36,15 @@ begin
     end if;
     v_picked := v_picked || array(
       select id from penstock.jobs
+       where state = 'ready' and quota is null and queue = p_queue and priority = p_priorities[i] and turn < 0
+         and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
+       order by priority, turn, id
+       limit p_limit - cardinality(v_picked)
+         for update skip locked);
+    v_picked := v_picked || array(
+      select id from penstock.jobs
        where state = 'ready' and quota is null and queue = p_queue
-         and priority = p_priorities[i] and (turn, id) > (p_turns[i], p_ids[i])
+         and priority = p_priorities[i] and (turn, id) >= (p_turns[i], p_ids[i])
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
        order by priority, turn, id
        limit p_limit - cardinality(v_picked)

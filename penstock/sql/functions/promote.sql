@@ -2,8 +2,8 @@
 -- line, whoever was due first before the others: with the turns of their enqueueing, which were served long ago, a poll that
 -- looks every five seconds would be served again before one that has not been looked at yet, and a thousand delayed jobs of
 -- one tenant before anybody else's next.
--- Must use jobs_scheduled, then jobs_pkey.
-create or replace function penstock.promote(p_limit int default 1000)
+-- Looks from where the scheduled jobs begin (time_floors), unless p_everywhere. Must use jobs_scheduled, then jobs_pkey.
+create or replace function penstock.promote(p_limit int default 1000, p_everywhere boolean default false)
 returns int
 language plpgsql
 set enable_seqscan = off
@@ -13,15 +13,16 @@ as $$
 declare
   -- a variable, because clock() is volatile: compared with it directly, every scheduled row is read
   v_now timestamptz := penstock.clock();
+  v_since timestamptz := case when p_everywhere then '-infinity' else (penstock.time_floor()).due_since end;
   v_queues text[];
   v_fair uuid[];
 begin
   with due as (
     update penstock.jobs
-       set state = 'ready'
+       set state = 'ready', turn = penstock.next_turn()
      where id = any(array(
              select id from penstock.jobs
-              where state = 'scheduled' and run_at <= v_now
+              where state = 'scheduled' and run_at >= v_since and run_at <= v_now
               order by run_at
               limit p_limit
                 for update skip locked))

@@ -5,13 +5,20 @@ returns table (
   oldest_ready_seconds double precision
 )
 language sql stable
+set enable_seqscan = off
+set jit = off
 as $$
-  with counted as (
-    select queue, state, count(*) as jobs, min(run_at) as oldest
-      from penstock.jobs
-     group by queue, state
+  with later as (
+    select queue, count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'scheduled') as scheduled
+      from (select queue, state from penstock.jobs
+             where state = 'scheduled' and run_at >= (select (penstock.time_floor()).due_since)
+             union all
+            select queue, state from penstock.jobs where waiting_on > 0) as waiting
+     group by queue
+  ), running as (
+    select queue, count(*) as jobs from penstock.running_jobs() group by queue
   ), names as (
-    select name from penstock.queues union select queue from counted
+    select unnest(penstock.queue_names()) as name union select queue from later union select queue from running
   )
   select n.name, coalesce(q.paused, false),
          coalesce(jsonb_strip_nulls(to_jsonb(q) - 'name' - 'paused' - 'limited'
@@ -20,14 +27,12 @@ as $$
                 'lease_length', extract(epoch from q.lease_length),
                 'parked_timeout', extract(epoch from q.parked_timeout),
                 'keep', nullif(q.keep, 'all'))), '{}'),
-         coalesce(sum(c.jobs) filter (where c.state = 'blocked'), 0)::bigint,
-         coalesce(sum(c.jobs) filter (where c.state = 'scheduled'), 0)::bigint,
-         coalesce(sum(c.jobs) filter (where c.state = 'ready'), 0)::bigint,
-         coalesce(sum(c.jobs) filter (where c.state = 'running'), 0)::bigint,
-         extract(epoch from penstock.clock() - min(c.oldest) filter (where c.state = 'ready'))::double precision
+         coalesce(l.blocked, 0), coalesce(l.scheduled, 0), ready.jobs, coalesce(r.jobs, 0),
+         extract(epoch from penstock.clock() - ready.oldest)::double precision
     from names as n
     left join penstock.queues as q on q.name = n.name
-    left join counted as c on c.queue = n.name
-   group by n.name, q.*, q.name, q.paused, q.rate_period, q.lease_length, q.parked_timeout
+    left join later as l on l.queue = n.name
+    left join running as r on r.queue = n.name
+   cross join lateral penstock.ready_jobs(n.name, 2147483647) as ready
    order by n.name
 $$;

@@ -86,7 +86,6 @@ begin
       using errcode = 'PS006', hint = 'retry it when that one has finished';
   end;
 
-  perform penstock.retake_turns(v_revived);
   -- what they wait for cannot finish uncounted: it would not see these rows before they are committed
   perform from penstock.jobs
     where (id = any(array(select waits_for from penstock.edges where job = any(v_revived))) or parent = any(v_revived))
@@ -124,9 +123,10 @@ begin
     end if;
   end loop;
   v_ended := array(
-    select unnest(penstock.unblock(j))
-      from penstock.jobs as j
-     where j.id = any(v_revived) and j.state = 'blocked' and j.waiting_on = 0);
+    select unnest(penstock.unblock(j::penstock.jobs))
+      from (select * from penstock.jobs as j
+             where j.id = any(v_revived) and j.state = 'blocked' and j.waiting_on = 0
+             order by j.id) as j);
   perform penstock.settle(v_ended);
   return v_revived;
 end

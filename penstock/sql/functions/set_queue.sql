@@ -47,9 +47,14 @@ begin
     -- what runs already counts from here on
     update penstock.jobs set counted = true where state = 'running' and queue = p_name and not counted;
   end if;
+  if v_queue.fair_by is not null then
+    -- its clock begins behind what is in line already
+    perform penstock.advance_turn(p_name, (select last_value from penstock.turn_numbers))
+      where not v_was_fair or penstock.turn_served(p_name) is null;
+  end if;
   if v_was_fair and v_queue.fair_by is null then
     -- a job that kept its turn would wait behind everything that is enqueued from here on
-    update penstock.jobs set turn = 0 where queue = p_name and turn > 0;
+    update penstock.jobs set turn = penstock.next_turn() where queue = p_name and turn > 0;
   end if;
   if not v_queue.paused then
     perform penstock.wake(p_name, 1000);

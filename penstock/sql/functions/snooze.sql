@@ -35,7 +35,7 @@ begin
       state := case when v_job.seconds > 0 then 'scheduled' else 'ready' end;
       run_at := v_now + make_interval(secs => v_job.seconds);
       update penstock.jobs as j
-         set state = snooze.state, run_at = snooze.run_at, lease = null, counted = false,
+         set state = snooze.state, turn = penstock.next_turn(), run_at = snooze.run_at, lease = null, counted = false,
              attempt = j.attempt - 1, snoozes = j.snoozes + 1, parked_since = null, parked_reason = null
        where j.id = v_job.id;
       if v_job.watched then

@@ -5,6 +5,11 @@ returns table (leads boolean, due_in double precision)
 language plpgsql
 as $$
 begin
+  -- first, while this transaction has written nothing: see raise_floor()
+  if exists (select from penstock.leader where lease = p_lease) then
+    perform penstock.raise_time_floor();
+    perform penstock.raise_floors();
+  end if;
   leads := penstock.lead(p_lease);
   if leads then
     perform penstock.promote(10000);

@@ -33,7 +33,12 @@ begin
     end if;
   end if;
   update penstock.jobs
-     set state = case when run_at > penstock.clock() then 'scheduled' else 'ready' end::penstock.job_state
+     set state = case when run_at > penstock.clock() then 'scheduled' else 'ready' end::penstock.job_state,
+         turn = coalesce((
+           select penstock.take_turns(p_job.queue,
+                    case fair_by when 'owner' then p_job.owner when 'org' then p_job.org else p_job.limit_key end, 1)
+             from penstock.queues
+            where name = p_job.queue and fair_by is not null), penstock.next_turn())
    where id = p_job.id;
   perform penstock.wake(p_job.queue);
   return '{}';

@@ -12,10 +12,11 @@ as $$
 declare
   v_now timestamptz := penstock.clock();
   v_queues text[];
+  v_back uuid[];
 begin
   with back as (
     update penstock.jobs
-       set state = 'ready', run_at = v_now
+       set state = 'ready', run_at = v_now, turn = penstock.next_turn()
      where id = any(array(
              select id from penstock.jobs
               where parked_since is not null and kind = any(p_kinds)
@@ -24,9 +25,12 @@ begin
                 and state <> 'ready' and state <> 'running' and started_at <= v_now - interval '1 second'
               limit p_limit
                 for update skip locked))
-    returning queue
+    returning id, queue
   )
-  select array_agg(queue) into v_queues from back;
+  select array_agg(queue), array_agg(id) into v_queues, v_back from back;
+  if v_back is not null then
+    perform penstock.retake_turns(v_back);
+  end if;
   perform penstock.wake(queue, count(*)::int) from unnest(v_queues) as queue group by queue;
   return coalesce(cardinality(v_queues), 0);
 end

@@ -22,8 +22,7 @@ begin
      where exists (select from penstock.jobs as j where j.state = 'ready' and j.quota is not null and j.queue = waited.name)
   ), (
     select min(case when not q.paused
-                         and exists (select from penstock.jobs as j
-                                      where j.state = 'ready' and j.quota is null and j.queue = q.name)
+                         and (select jobs > 0 from penstock.ready_jobs(q.name, 1))
                     then greatest(extract(epoch from q.rate_period) / 20, 0.02)
                     else 'infinity' end)
       from penstock.queues as q

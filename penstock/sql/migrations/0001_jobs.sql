@@ -6,13 +6,16 @@
 create type penstock.job_state as enum
   ('blocked', 'scheduled', 'ready', 'running', 'succeeded', 'failed', 'cancelled');
 
+-- Turns in line, see next_turn().
+create sequence penstock.turn_numbers;
+
 create table penstock.jobs (
   id uuid not null,
   created_at timestamptz not null,
   run_at timestamptz not null,
   started_at timestamptz,
   parked_since timestamptz,
-  turn bigint not null default 0,
+  turn bigint not null default nextval('penstock.turn_numbers'),
   lease bigint,
   state penstock.job_state not null,
   priority int not null default 0,
@@ -56,9 +59,9 @@ comment on column penstock.jobs.claims is
 comment on column penstock.jobs.attempt is
   'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
 comment on column penstock.jobs.turn is
-  'Place among the turns of a fair queue, given at enqueue; 0 elsewhere.';
+  'Place in line at its priority, given when the job becomes ready: below zero at the front. A fair queue has turns of its own.';
 comment on column penstock.jobs.counted is
-  'Claimed from a queue with limits: only such rows are in the index that limits are counted by.';
+  'Claimed from a queue with limits, or under a quota: whoever waits for them is woken when it ends.';
 comment on column penstock.jobs.awaited is
   'Another job waits for this one (a row in edges).';
 comment on column penstock.jobs.args is
@@ -78,10 +81,11 @@ create index jobs_ready_by_key on penstock.jobs (queue, limit_key, priority, tur
 create index jobs_ready_quota on penstock.jobs (queue, priority, turn, id) where state = 'ready' and quota is not null;
 create index jobs_ready_by_owner on penstock.jobs (queue, quota, owner, priority, turn, id)
   where state = 'ready' and quota is not null;
-create index jobs_running on penstock.jobs (lease) where state = 'running';
+create index jobs_running on penstock.jobs (lease, started_at) where state = 'running';
+create index jobs_to_stop on penstock.jobs (lease) where state = 'running' and cancel_requested;
 create index jobs_running_quota on penstock.jobs (quota, owner) where state = 'running' and quota is not null;
-create index jobs_counted on penstock.jobs (queue, limit_key) where state = 'running' and counted;
 create index jobs_scheduled on penstock.jobs (run_at) where state = 'scheduled';
+create index jobs_blocked on penstock.jobs (queue) where waiting_on > 0;
 create index jobs_parked on penstock.jobs (kind, queue) where parked_since is not null;
 -- Tenants never meet in a unique key, whatever its text says.
 create unique index jobs_unique on penstock.jobs (kind, unique_key, coalesce(owner, ''), coalesce(org, ''))

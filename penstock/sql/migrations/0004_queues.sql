@@ -49,5 +49,36 @@ create table penstock.turns (
   queue text not null,
   key text not null,
   turn bigint not null,
-  constraint turns_pkey primary key (queue, key)
-) with (fillfactor = 50);
+  constraint turns_pkey primary key (queue, key, turn)
+);
+
+-- Below which turns nothing is ready: see raise_floor(). One row for each queue, written anew each time and read newest first.
+-- Of no use after a crash, hence unlogged.
+create sequence penstock.floor_numbers;
+create unlogged table penstock.floors (
+  queue text not null,
+  number bigint not null,
+  raised_at timestamptz not null,
+  settled bigint,
+  next_turn bigint,
+  horizon xid8,
+  fair boolean not null,
+  priorities int[] not null,
+  turns bigint[] not null,
+  ids uuid[] not null
+);
+create unique index floors_newest on penstock.floors (queue, number desc);
+comment on column penstock.floors.horizon is
+  'When all transactions below this number have ended, turns up to next_turn are settled.';
+
+-- Before which times nothing is scheduled, and nothing runs but what is named: see raise_time_floor(). As floors, for all queues.
+create unlogged table penstock.time_floors (
+  number bigint not null,
+  raised_at timestamptz not null,
+  due_since timestamptz not null,
+  started_since timestamptz not null,
+  next_at timestamptz,
+  horizon xid8,
+  started_before uuid[] not null
+);
+create unique index time_floors_newest on penstock.time_floors (number desc);

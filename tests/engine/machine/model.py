@@ -20,6 +20,8 @@ class Row:
     queue: str
     run_at: datetime
     state: JobState = BLOCKED
+    place: tuple[bool, int] = (True, 0)
+    """In line: behind whoever was ready before it, at the front when it had been served."""
     attempt: int = 0
     claims: int = 0
     snoozes: int = 0
@@ -61,6 +63,7 @@ class Model:
         self.leases: dict[Lease, datetime] = {}
         self.went_back = False
         """A job starts again or ended in vain, and its flows are less far than they were."""
+        self.turns = 0
         self.runs = 0
         """Runs that a worker reported the end of."""
 
@@ -116,7 +119,7 @@ class Model:
         for job in jobs:
             row = self.rows[job.id]
             if self.has_nothing_to_wait_for(row):
-                row.state = self._free_state(row)
+                self._free(row)
 
     def cancel(self, ids: Iterable[UUID]) -> None:
         self._settle(self._cancel_tree(self.rows[id] for id in ids if id in self.rows))
@@ -224,7 +227,8 @@ class Model:
         self.leases[lease] = expires_at
         for row in self.by_state(SCHEDULED):
             if row.parked and row.job.kind in kinds and row.started_at and self.now - row.started_at >= SOON:
-                row.state, row.run_at = READY, self.now
+                row.run_at = self.now
+                self._free(row)
 
     def stop_cancelled(self, row: Row) -> None:
         self.runs += 1
@@ -237,7 +241,7 @@ class Model:
             if row not in cancelled and row not in spent:
                 row.attempt -= not costs_attempt
                 row.parked &= not costs_attempt
-                self._put_back(row, row.run_at)
+                self._put_back(row, row.run_at, front=True)
                 self._start_again(row)
         self._settle(self._end(cancelled, CANCELLED) + self._end(spent, FAILED))
 
@@ -246,7 +250,7 @@ class Model:
     def promote(self) -> int:
         due = [row for row in self.by_state(SCHEDULED) if row.run_at <= self.now]
         for row in due:
-            row.state = READY
+            self._free(row)
         return len(due)
 
     def reclaim(self) -> int:
@@ -259,12 +263,14 @@ class Model:
 
     # What follows from it.
 
-    def _free_state(self, row: Row) -> JobState:
-        return SCHEDULED if row.run_at > self.now else READY
+    def _free(self, row: Row, *, front: bool = False) -> None:
+        row.state = SCHEDULED if row.run_at > self.now else READY
+        self.turns += 1
+        row.place = (not front, self.turns)
 
-    def _put_back(self, row: Row, run_at: datetime) -> None:
+    def _put_back(self, row: Row, run_at: datetime, *, front: bool = False) -> None:
         row.lease, row.run_at = None, run_at
-        row.state = self._free_state(row)
+        self._free(row, front=front)
 
     def _start_again(self, row: Row) -> None:
         row.percent = row.rolled_up if row.is_flow else 0.0
@@ -318,7 +324,7 @@ class Model:
             return self._end([row], FAILED if failed else CANCELLED)
         if row.is_flow and row.setting("hollow"):
             return self._end([row], SUCCEEDED if row.ended[SUCCEEDED] else FAILED)
-        row.state = self._free_state(row)
+        self._free(row)
         return []
 
     def _cancel_tree(self, roots: Iterable[Row]) -> list[Row]:

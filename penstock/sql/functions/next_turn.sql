@@ -1,0 +1,8 @@
+-- The next place in line, for a job that becomes ready: whoever comes later comes after it. The transaction gets its own number
+-- before it gets the turn: that is what lets raise_floor() know which turns are still to come.
+create or replace function penstock.next_turn()
+returns bigint
+language sql
+as $$
+  select case when pg_catalog.pg_current_xact_id() is not null then pg_catalog.nextval('penstock.turn_numbers') end
+$$;

@@ -1,0 +1,26 @@
+-- The running jobs of a queue, or of all without a name: by jobs_running, lease by lease, those that started past the floor of time; by jobs_pkey the
+-- older ones that it names.
+create or replace function penstock.running_jobs(p_queue text default null)
+returns setof penstock.jobs
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_floor penstock.time_floors := penstock.time_floor();
+begin
+  return query
+    select j.*
+      from penstock.leases as l
+      join penstock.jobs as j on j.state = 'running' and j.lease = l.id and j.started_at >= v_floor.started_since
+     where p_queue is null or j.queue = p_queue
+    union all
+    select * from penstock.jobs
+     where id = any(v_floor.started_before) and started_at < v_floor.started_since and state::text = 'running'
+       and (p_queue is null or queue = p_queue);
+end
+$$;

@@ -1,0 +1,19 @@
+-- The newest of time_floors, see raise_time_floor(). Where there is none yet, it is before all times.
+create or replace function penstock.time_floor()
+returns penstock.time_floors
+language plpgsql stable
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_floor penstock.time_floors;
+begin
+  select * into v_floor from penstock.time_floors order by number desc limit 1;
+  if not found then
+    v_floor.due_since := '-infinity';
+    v_floor.started_since := '-infinity';
+    v_floor.started_before := '{}';
+  end if;
+  return v_floor;
+end
+$$;
