@@ -823,6 +823,11 @@ CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
     SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: has_ended(xid8); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.has_ended(p_horizon xid8) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: heartbeat(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.heartbeat(p_lease bigint) RETURNS TABLE(alive boolean, cancelling uuid[], seconds double precision)
     LANGUAGE plpgsql
@@ -2649,6 +2654,10 @@ GRANT ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, 
 -- Name: FUNCTION hand_to(p_queue text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.hand_to(p_queue text) TO service_role;
+
+-- Name: FUNCTION has_ended(p_horizon xid8); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.has_ended(p_horizon xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.has_ended(p_horizon xid8) TO service_role;
 
 -- Name: FUNCTION heartbeat(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.heartbeat(p_lease bigint) FROM PUBLIC;

@@ -43,8 +43,7 @@ begin
     v_old.settled := null;
     v_old.priorities := '{}';
     v_old.horizon := null;
-  elsif pg_snapshot_xmin(pg_current_snapshot()) >= v_old.horizon or v_old.horizon > pg_current_xact_id() then
-    -- (a horizon beyond our own is one of another server, from which this database was copied)
+  elsif penstock.has_ended(v_old.horizon) then
     v_old.settled := v_old.next_turn;
     v_old.horizon := null;
   end if;
