@@ -1,0 +1,127 @@
+"""A steady flow of jobs is worked off as promptly while somebody's old snapshot keeps whatever has come and gone."""
+
+import asyncio
+import time
+
+import pytest
+
+from penstock import Penstock
+from penstock.engine import calls, cursor
+from penstock.job import NewJob
+from penstock.worker import claimer
+from tests.conftest import Connect
+from tests.engine.hand import Hand
+from tests.old_snapshot import NAME, old_snapshot
+from tests.worker.running import working
+from tests.worker.until import soon, until
+
+GONE = 30_000
+ROUNDS = 60
+TOGETHER = 25
+
+
+async def flow(url: str, hand: Hand) -> tuple[float, float]:
+    """Jobs come, some together and one by itself, as soon as the last ones have started. What the whole database reads
+    for each, in blocks, and the median of the seconds from enqueue to start."""
+    waits: list[float] = []
+    started = asyncio.Event()
+
+    async with Penstock(url) as app:
+
+        @app.job
+        async def note(sent: float) -> None:
+            waits.append(time.perf_counter() - sent)
+            started.set()
+
+        before = await blocks_read(hand)
+        async with working(app):
+            for number in range(1, ROUNDS + 1):
+                await note.aenqueue_many([{"sent": time.perf_counter()}] * TOGETHER)
+                await note.aenqueue(time.perf_counter())
+                while len(waits) < number * (TOGETHER + 1):
+                    await soon(started.wait())
+                    started.clear()
+    return (await blocks_read(hand) - before) / len(waits), sorted(waits)[len(waits) // 2]
+
+
+async def blocks_read(hand: Hand) -> int:
+    """Of the whole database, by everybody who has left it: what they read is counted then at the latest."""
+
+    async def alone() -> bool:
+        return not hand.rows(_OTHERS)
+
+    await until(alone)
+    hand.do("select pg_stat_clear_snapshot()")
+    return int(hand.value("select blks_hit + blks_read from pg_stat_database where datname = current_database()"))
+
+
+_OTHERS = f"""
+select from pg_stat_activity
+ where datname = current_database() and application_name <> '{NAME}' and pid <> pg_backend_pid()
+"""
+
+
+def come_and_go(hand: Hand) -> None:
+    """What a worker has done within the last seconds."""
+    worker = hand.worker(seconds=3600)
+    hand.enqueue_many(NewJob(kind="note", args=b'{"sent": 0}'), GONE)
+    while jobs := worker.claim(1000):
+        worker.complete(*jobs)
+    for _ in range(5):
+        hand.move_clock(seconds=1)
+        hand.run(calls.tend(worker.lease))
+    hand.run(calls.close_lease(worker.lease))
+
+
+async def test_a_steady_flow_reads_as_little_beside_an_old_snapshot(url: str, connect: Connect) -> None:
+    hand = Hand(connect())
+    await flow(url, hand)
+    without, waited_without = await flow(url, hand)
+    with old_snapshot(url):
+        come_and_go(hand)
+        beside, waited = await flow(url, hand)
+    figures = (
+        f"{without:.0f} blocks a job and {waited_without * 1e3:.0f} ms from enqueue to start without it, "
+        f"{beside:.0f} blocks and {waited * 1e3:.0f} ms beside it"
+    )
+    print(figures)
+    assert beside <= 2 * without, figures
+
+
+async def test_what_lies_past_the_cursor_waits_for_no_look_at_what_lies_before(
+    app: Penstock, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # as if the last look at everything had taken so long that the next one is far away
+    monkeypatch.setattr(cursor, "FULL_LOOK_SHARE", 1e9)
+    monkeypatch.setattr(claimer, "BUSY", 0.0)
+    started, go_on = asyncio.Queue[int](), asyncio.Event()
+    hand = Hand(connect())
+
+    @app.job
+    async def note(number: int) -> None:
+        started.put_nowait(number)
+        await go_on.wait()
+
+    async def waiting() -> bool:
+        return bool(hand.value("select count(*) from penstock.waiting"))
+
+    async with working(app, {"default": 1}) as worker:
+        await until(waiting)
+        [lane] = worker._claimer._lanes
+        await note.aenqueue_many([{"number": 1}, {"number": 2}])
+        assert await soon(started.get()) == 1
+
+        async def not_waiting() -> bool:
+            return not await waiting()
+
+        # a busy worker asks not to be told of more
+        await until(not_waiting)
+        go_on.set()
+        assert await soon(started.get()) == 2
+
+        async def idle() -> bool:
+            return lane.in_hand == 0 and lane.look_at > time.monotonic()
+
+        await until(idle)
+        await note.aenqueue_many([{"number": 3}, {"number": 4}])
+        assert [await soon(started.get(), 10), await soon(started.get(), 10)] == [3, 4]
