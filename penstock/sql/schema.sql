@@ -982,8 +982,7 @@ CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
 
 -- Name: next_turn(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.next_turn() RETURNS bigint
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'pg_temp';
+    LANGUAGE sql;
 
 -- Name: open_lease(text, interval, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT NULL::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint

@@ -3,6 +3,4 @@
 create or replace function penstock.next_turn()
 returns bigint
 language sql
-as $$
-  select case when pg_catalog.pg_current_xact_id() is not null then pg_catalog.nextval('penstock.turn_numbers') end
-$$;
+return case when pg_current_xact_id() is not null then nextval('penstock.turn_numbers') end;

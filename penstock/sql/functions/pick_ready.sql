@@ -22,9 +22,18 @@ as $$
 declare
   v_picked uuid[] := '{}';
   v_above bigint := -2147483649;
+  v_between boolean;
+  v_front boolean;
 begin
   for i in 1 .. coalesce(cardinality(p_priorities), 0) loop
-    if p_priorities[i] > v_above + 1 then
+    -- mostly neither: one statement for both looks is cheaper than one for each
+    select exists (select from penstock.jobs
+                    where state = 'ready' and quota is null and queue = p_queue
+                      and priority > v_above and priority < p_priorities[i]),
+           exists (select from penstock.jobs
+                    where state = 'ready' and quota is null and queue = p_queue and priority = p_priorities[i] and turn < 0)
+      into v_between, v_front;
+    if v_between then
       v_picked := v_picked || array(
         select id from penstock.jobs
          where state = 'ready' and quota is null and queue = p_queue
@@ -34,13 +43,15 @@ begin
          limit p_limit - cardinality(v_picked)
            for update skip locked);
     end if;
-    v_picked := v_picked || array(
-      select id from penstock.jobs
-       where state = 'ready' and quota is null and queue = p_queue and priority = p_priorities[i] and turn < 0
-         and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-       order by priority, turn, id
-       limit p_limit - cardinality(v_picked)
-         for update skip locked);
+    if v_front then
+      v_picked := v_picked || array(
+        select id from penstock.jobs
+         where state = 'ready' and quota is null and queue = p_queue and priority = p_priorities[i] and turn < 0
+           and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
+         order by priority, turn, id
+         limit p_limit - cardinality(v_picked)
+           for update skip locked);
+    end if;
     v_picked := v_picked || array(
       select id from penstock.jobs
        where state = 'ready' and quota is null and queue = p_queue
