@@ -32,6 +32,19 @@ async def test_jobs_run_and_their_results_are_stored(app: Penstock, api: Api) ->
     assert results == [factor * number for number in range(30) for factor in (2, 3)]
 
 
+async def test_large_arguments_arrive_whole_and_are_shown_whole(app: Penstock, api: Api) -> None:
+    @app.job
+    async def measure(text: str) -> int:
+        return len(text)
+
+    lengths = [10, 700, 5_000, 12_000] * 6
+    jobs = [await enqueue(api, "measure", text="ä " * length) for length in lengths]
+    async with working(app, api, {"default": 30}):
+        assert [await job.aresult(20) for job in jobs] == [2 * length for length in lengths]
+    shown = [(await job.arefresh()).args for job in jobs]
+    assert shown == [{"text": "ä " * length} for length in lengths]
+
+
 async def test_a_failed_attempt_is_tried_again_and_its_error_is_kept(app: Penstock, api: Api) -> None:
     @app.job(max_attempts=2)
     async def work(ctx: Context) -> str:

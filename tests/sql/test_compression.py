@@ -13,7 +13,8 @@ def test_large_columns_are_compressed_by_lz4_where_the_server_has_it(each_versio
             rows = connection.execute(
                 r"""select regexp_replace(c.relname, '_(\d+|strays)$', ''), a.attname, a.attcompression::text, count(*)
                       from pg_attribute as a join pg_class as c on c.oid = a.attrelid
-                     where c.relnamespace = 'penstock'::regnamespace and c.relkind in ('r', 'p') and a.attcompression <> ''
+                     where c.relnamespace = 'penstock'::regnamespace and c.relkind in ('r', 'p')
+                       and a.attcompression <> ''
                      group by 1, 2, 3 order by 1"""
             ).fetchall()
             has_lz4 = "select enumvals @> '{lz4}' from pg_settings where name = 'default_toast_compression'"
