@@ -43,7 +43,7 @@ def normalize(dump: str) -> str:
     for name, statement in zip(about, statements, strict=True):
         if "; Type: FUNCTION;" in name:
             statement = re.split(r"\n    (?:AS \$|RETURN |BEGIN ATOMIC)", statement)[0].rstrip(";\n") + ";"
-        lines = [line for line in statement.splitlines() if not re.match(r"SET |\\|--", line)]
+        lines = [line for line in statement.splitlines() if not re.match(r"SET |\\|--|.* SET STORAGE ", line)]
         written.append(f"-- {name}\n" + re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip() + "\n")
     return "\n".join([_HEADING, *written])
 

@@ -34,7 +34,7 @@ begin
     begin
       foreach v_table in array '{history,payloads,errors}'::text[] loop
         execute format(
-          'create table penstock.%I (like penstock.%I including defaults including constraints including compression)',
+          'create table penstock.%I (like penstock.%I including defaults including constraints including compression including storage)',
           v_table || '_' || v_day, v_table);
         execute format('alter table penstock.%I enable row level security', v_table || '_' || v_day);
         execute format('alter table penstock.%I attach partition penstock.%I for values from (%L) to (%L)',
