@@ -22,11 +22,16 @@ begin
   v_from := '';
   foreach v_until in array v_known || null::text loop
     loop
-      v_from := (
-        select queue from penstock.jobs
-         where state = 'ready' and quota is null and queue > v_from and (v_until is null or queue < v_until)
-         order by queue
-         limit 1);
+      -- in two, for `v_until is null or …` is no end that an index scan stops at
+      if v_until is null then
+        v_from := (
+          select queue from penstock.jobs
+           where state = 'ready' and quota is null and queue > v_from order by queue limit 1);
+      else
+        v_from := (
+          select queue from penstock.jobs
+           where state = 'ready' and quota is null and queue > v_from and queue < v_until order by queue limit 1);
+      end if;
       exit when v_from is null;
       v_found := v_found || v_from;
     end loop;
