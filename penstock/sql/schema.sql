@@ -1082,6 +1082,7 @@ CREATE FUNCTION penstock.queue_names() RETURNS text[]
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1448,6 +1449,7 @@ CREATE FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) RETURNS uuid
 CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer DEFAULT pg_backend_pid(), p_direct boolean DEFAULT false) RETURNS double precision
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: wake(text, integer); Type: FUNCTION; Schema: penstock; Owner: -

@@ -1,4 +1,5 @@
--- Books the starts of a claim under the queue's rate and its keys' rate, and forgets those that have left the window.
+-- Books the starts of a claim under the queue's rate and its keys' rate. Those that have left the window are never read again;
+-- maintain() removes them.
 create or replace function penstock.count_starts(p_queue penstock.queues, p_ids uuid[], p_now timestamptz)
 returns void
 language plpgsql
@@ -17,7 +18,5 @@ begin
            where j.id = any(p_ids) and j.limit_key is not null and p_queue.rate_per_key is not null) as started
    group by key
       on conflict (queue, key, bucket) do update set jobs = starts.jobs + excluded.jobs;
-  delete from penstock.starts
-   where queue = p_queue.name and bucket <= p_now - p_queue.rate_period - p_queue.rate_period / 50;
 end
 $$;

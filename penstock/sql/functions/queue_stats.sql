@@ -34,5 +34,6 @@ as $$
     left join later as l on l.queue = n.name
     left join running as r on r.queue = n.name
    cross join lateral penstock.ready_jobs(n.name, 2147483647) as ready
+   where q.name is not null or l.queue is not null or r.queue is not null or ready.jobs > 0
    order by n.name
 $$;

@@ -10,6 +10,7 @@ create or replace function penstock.wait_for_work(
 returns double precision
 language plpgsql
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 begin
   insert into penstock.waiting (queue, lease, backend, direct)
@@ -17,9 +18,12 @@ begin
     from unnest(p_queues) as name
       on conflict (queue, lease) do update set backend = excluded.backend, direct = excluded.direct;
   return least((
-    select min(1.0)
+    -- a look at each queue: joined to them, all jobs under quotas are read
+    select min((select 1.0
+                  from penstock.jobs as j
+                 where j.state = 'ready' and j.quota is not null and j.queue = waited.name
+                 limit 1))
       from unnest(p_queues) as waited (name)
-     where exists (select from penstock.jobs as j where j.state = 'ready' and j.quota is not null and j.queue = waited.name)
   ), (
     select min(case when not q.paused
                          and (select jobs > 0 from penstock.ready_jobs(q.name, 1))
