@@ -13,7 +13,7 @@ from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call, nothing
 from penstock.engine.enqueueing import Bulk
 from penstock.job import Lease, NewJob
-from penstock.sql import render
+from tests.sql.blocks import blocks_of, most_blocks
 from tests.sql.crowd_rows import id_of_finished
 from tests.sql.crowds import Crowd
 from tests.sql.work import cursor_that_looks_back_once
@@ -22,24 +22,6 @@ BATCH = 100
 FEW = Crowd(ready=1_000, scheduled=1_000, finished=1_000)
 MANY = Crowd(ready=1_000_000, scheduled=1_000_000, finished=1_000_000)
 STILL_MORE = Crowd(ready=5_000_000, scheduled=1_000_000, finished=0)
-
-
-def blocks_of(connection: psycopg.Connection[Any], call: Call[object]) -> int:
-    """How many blocks the call looks at, whatever it calls included."""
-    explain = f"explain (analyze, buffers, timing off, format json) {render(call.text, 'penstock')}"
-    row = connection.execute(explain.encode(), call.params).fetchone()
-    assert row is not None
-    root = row[0][0]["Plan"]
-    return int(root["Shared Hit Blocks"] + root["Shared Read Blocks"])
-
-
-def claim_blocks(connection: psycopg.Connection[Any], claim: Call[object]) -> int:
-    """The cost of a claim of `BATCH` jobs, undone afterwards. The first ones also read catalogs and make plans."""
-    costs = []
-    for _ in range(8):
-        with connection.transaction(force_rollback=True):
-            costs.append(blocks_of(connection, claim))
-    return costs[-1]
 
 
 def claim_of(connection: psycopg.Connection[Any]) -> Call[object]:
@@ -68,8 +50,8 @@ def cost_in(server: str, crowd: Crowd, measure: Callable[[psycopg.Connection[Any
     ],
 )
 def test_a_claim_costs_the_same_among_many_jobs(newest_version: str, crowd: Crowd) -> None:
-    few = cost_in(newest_version, FEW, lambda connection: claim_blocks(connection, claim_of(connection)))
-    many = cost_in(newest_version, crowd, lambda connection: claim_blocks(connection, claim_of(connection)))
+    few = cost_in(newest_version, FEW, lambda connection: most_blocks(connection, claim_of(connection)))
+    many = cost_in(newest_version, crowd, lambda connection: most_blocks(connection, claim_of(connection)))
     figures = f"a claim of {BATCH} jobs read {few} blocks among 1,000 jobs, and {many} among so many"
     print(figures)
     assert many <= 1.5 * few, figures
@@ -109,7 +91,7 @@ def test_claims_stay_flat_while_an_old_snapshot_is_open(engine: PostgresEngine, 
     def measure() -> tuple[int, int]:
         """The cost of a claim past the cursor, and of one from the beginning."""
         past = calls.claim(lease, "busy", batch, cursor)
-        return claim_blocks(connection, past), claim_blocks(connection, calls.claim(lease, "busy", batch))
+        return most_blocks(connection, past), most_blocks(connection, calls.claim(lease, "busy", batch))
 
     with psycopg.connect(url, autocommit=True) as connection, psycopg.connect(url) as reader:
         reader.execute("set transaction isolation level repeatable read")

@@ -1,0 +1,159 @@
+"""What runs for every job or every second costs the same however many jobs have come and gone since somebody's old
+snapshot. Counted in blocks, which no busy machine can change."""
+
+import pytest
+
+from penstock.engine import calls
+from penstock.engine.call import Call
+from tests.conftest import Connect
+from tests.engine.hand import Hand
+from tests.old_snapshot import old_snapshot
+from tests.sql.blocks import most_blocks
+from tests.sql.dead_entries import QUEUES, SINGLES, Flow, new_job
+
+MOST = 500
+"""Blocks that a statement may look at, whatever there was before."""
+
+_COUNTS = """
+select queue, count(*) filter (where state = 'blocked'), count(*) filter (where state = 'scheduled'),
+       count(*) filter (where state = 'ready'), count(*) filter (where state = 'running')
+  from penstock.jobs
+ group by queue
+"""
+
+Costs = dict[str, int]
+
+
+class Meter:
+    """What statements cost in the state that a flow has left, by what they do."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.costs: Costs = {}
+        self.lease = flow.worker.lease
+        self.idle = flow.hand.worker("idle", seconds=86_400).lease
+
+    def measure(self, name: str, call: Call[object], *before: Call[object]) -> None:
+        self.costs[name] = most_blocks(self.flow.hand.connection, call, before)
+
+    def claims(self, queue: str) -> None:
+        """From an empty queue, and from one that has a few; by a look everywhere and past the cursor."""
+        hand, few = self.flow.hand, [new_job(queue) for _ in range(3)]
+        self._claim(f"none: {queue}", queue)
+        self.measure(f"wait_for_work: {queue}", self.waiting(queue))
+        self.measure(f"enqueue: {queue}", calls.enqueue_jobs(few))
+        hand.enqueue(*few)
+        hand.move_clock(seconds=1)
+        if queue == "later":
+            self.measure("promote, few", calls.promote())
+            self.measure("next_run_at, few", calls.next_run_at())
+        hand.run(calls.tend(self.lease))
+        self._check_counts()
+        self._claim(f"few: {queue}", queue)
+        self.measure(f"backlog: {queue}", calls.backlog([queue]))
+        self.flow.work_off(queue)
+
+    def _check_counts(self) -> None:
+        """Whoever looks at less must find the same."""
+        hand = self.flow.hand
+        jobs = {tuple(row) for row in hand.rows(_COUNTS)}
+        stats = {(name, *counts) for name, _, _, *counts, _ in hand.run(calls.queue_stats()) if any(counts)}
+        assert stats == jobs
+        backlogs = {(each.queue, each.ready, each.running) for each in hand.run(calls.backlog(list(QUEUES)))}
+        assert {each for each in backlogs if any(each[1:])} == {
+            (queue, *last) for queue, _, _, *last in jobs if any(last)
+        }
+
+    def _claim(self, name: str, queue: str) -> None:
+        cursor = self.flow.worker.cursors[queue]
+        self.measure(f"claim, {name}", calls.claim(self.lease, queue, 10))
+        self.measure(f"claim past marks, {name}", calls.claim(self.lease, queue, 10, cursor))
+
+    def enqueues(self, queue: str) -> None:
+        job, wait = new_job(queue), self.waiting(queue)
+        enqueue = calls.enqueue_plain(job, job.id.hex, b"{}", hand=True)
+        self.measure(f"enqueue_plain: {queue}", enqueue)
+        self.measure(f"enqueue_plain, one waits: {queue}", enqueue, wait)
+        self.measure(f"wake: {queue}", calls.wake(queue, 5), wait)
+        self.measure(f"stop_waiting: {queue}", calls.stop_waiting(self.idle, [queue]), wait)
+
+    def waiting(self, queue: str) -> Call[object]:
+        return calls.wait_for_work(self.idle, [queue], direct=True)
+
+    def upkeep(self) -> None:
+        lease = self.lease
+        self.measure("reclaim", calls.reclaim())
+        self.measure("heartbeat", calls.heartbeat(lease))
+        self.measure("extend_lease", calls.extend_lease(lease))
+        self.measure("open_lease", calls.open_lease("another", kinds=["work"]))
+        self.measure("tend", calls.tend(lease))
+        self.measure("promote", calls.promote())
+        self.measure("next_run_at", calls.next_run_at())
+        self.measure("queue_stats", calls.queue_stats())
+        self.measure("scale_of", calls.scale_of("plain"))
+        self.measure("parked_jobs", calls.parked_jobs())
+
+
+def check(early: Costs, late: Costs) -> None:
+    """No statement costs more than a constant, nor more than when a quarter of the jobs had gone, but for a level that
+    an index may have gained."""
+    dear = {name for name, cost in late.items() if cost > MOST or cost > 1.5 * early[name] + 10}
+    lines = [f"{name:40}{early[name]:8}{late[name]:8}{'  !' * (name in dear)}" for name in late]
+    report = "\n".join(["blocks read when a quarter of the jobs had gone, and when all had", *lines])
+    print(report)
+    assert not dear, f"{len(dear)} of {len(late)} statements walk what is dead\n{report}"
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        pytest.param(8_000, id="56,000 jobs"),
+        pytest.param(150_000, id="1,000,000 jobs", marks=[pytest.mark.slow, pytest.mark.time_limit(1800)]),
+    ],
+)
+def test_no_statement_walks_the_jobs_that_an_old_snapshot_keeps(connect: Connect, url: str, jobs: int) -> None:
+    flow = Flow(Hand(connect()))
+
+    def costs() -> Costs:
+        meter = Meter(flow)
+        for queue in QUEUES:
+            meter.claims(queue)
+        meter.enqueues("plain")
+        meter.upkeep()
+        return meter.costs
+
+    with old_snapshot(url):
+        flow.go_on(jobs // 4)
+        early = costs()
+        flow.go_on(jobs - jobs // 4)
+        late = costs()
+    check(early, late)
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        pytest.param(1_000, id="1,000 jobs"),
+        pytest.param(100_000, id="100,000 jobs", marks=[pytest.mark.slow, pytest.mark.time_limit(1800)]),
+    ],
+)
+def test_no_statement_walks_the_rows_about_queues_and_workers_that_an_old_snapshot_keeps(
+    connect: Connect, url: str, jobs: int
+) -> None:
+    """Leases every second, turns and starts under a rate for every job."""
+    flow = Flow(Hand(connect()))
+
+    def costs() -> Costs:
+        meter = Meter(flow)
+        for queue in SINGLES:
+            meter.claims(queue)
+            meter.enqueues(queue)
+        meter.upkeep()
+        return meter.costs
+
+    with old_snapshot(url):
+        flow.go_on_singly(jobs // 4)
+        early = costs()
+        flow.go_on_singly(jobs - jobs // 4)
+        late = costs()
+    check(early, late)
