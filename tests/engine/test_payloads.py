@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from penstock.engine import calls
@@ -232,6 +233,15 @@ def test_a_job_that_stands_for_another_leaves_the_others_arguments_out(hand: Han
     assert with_a_key(hand, LARGE | {"n": 2}) == id
     assert hand.job(id).args == LARGE
     assert beside(hand) == (1, 0)
+
+
+def test_no_arguments_at_all_are_refused_or_none(hand: Hand) -> None:
+    """Null in a row means that they are elsewhere: nobody may put it there."""
+    with pytest.raises(psycopg.errors.NotNullViolation):
+        hand.do("select penstock.enqueue_plain(penstock.uuid7(), 'work', null)")
+    hand.do("select penstock.enqueue('work', null)")
+    hand.do("""select penstock.enqueue_jobs('[{"kind": "work", "args": null}]')""")
+    assert [job.args for job in hand.worker().claim(5)] == ["{}", "{}"]
 
 
 def test_an_id_that_a_finished_job_has_is_refused(hand: Hand) -> None:

@@ -1,5 +1,6 @@
--- Whether a job's arguments are kept beside it, in payloads (COPY decides by the length of their text: engine/copying.py).
+-- Whether a job's arguments are kept beside it, in payloads, which refuses null. COPY decides by the length of their text
+-- (engine/copying.py).
 create or replace function penstock.is_large(p_args jsonb)
 returns boolean
 language sql immutable
-return pg_column_size(p_args) > 512;
+return p_args is null or pg_column_size(p_args) > 512;

@@ -21,9 +21,11 @@ begin
      select array_agg(id) from purged',
     penstock.filter_text(v_filter))
     into v_purged using v_filter;
-  perform penstock.forget(v_purged);
-  delete from penstock.steps where job = any(v_purged);
-  delete from penstock.edges where job = any(v_purged);
+  if v_purged is not null then
+    perform penstock.forget(v_purged);
+    delete from penstock.steps where job = any(v_purged);
+    delete from penstock.edges where job = any(v_purged);
+  end if;
   return coalesce(cardinality(v_purged), 0);
 end
 $$;
