@@ -180,6 +180,19 @@ def test_jobs_of_many_days_are_claimed_at_once(hand: Hand) -> None:
     assert {job.id: json.loads(job.args) for job in jobs} == {id: LARGE | {"id": str(id)} for id in ids}
 
 
+@pytest.mark.parametrize("filter", [{}, {"kind": "work"}, {"owner": "bob"}, {"parent": True}], ids=str)
+def test_a_page_looks_up_the_payloads_of_its_own_jobs_alone(hand: Hand, filter: dict[str, Any]) -> None:
+    """Also where the jobs have to be sorted first."""
+    jobs = [NewJob(kind="work", args=encoded(LARGE), **OWNED) for _ in range(60)]
+    flow = hand.start(batch(jobs))
+    filter = {"parent": str(flow)} if filter == {"parent": True} else filter
+    with hand.connection.transaction(force_rollback=True):
+        hand.do("set local track_functions = 'pl'")
+        assert len(hand.run(calls.list_jobs(filter, None, 5))) == 5
+        looked_up = "select calls from pg_stat_xact_user_functions where funcname = 'payload_of'"
+        assert hand.value(looked_up) <= 5
+
+
 def test_a_payload_is_not_touched_after_the_enqueue(hand: Hand) -> None:
     id = hand.add(args=encoded(LARGE))
     place = "select ctid::text || xmin::text || xmax::text from penstock.payloads"
