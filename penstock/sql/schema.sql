@@ -513,6 +513,7 @@ CREATE UNLOGGED TABLE penstock.floors (
     raised_at timestamp with time zone NOT NULL,
     settled bigint,
     next_turn bigint,
+    noted_at timestamp with time zone,
     horizon xid8,
     fair boolean NOT NULL,
     priorities integer[] NOT NULL,
@@ -823,9 +824,9 @@ CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
     SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: has_ended(xid8); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.has_ended(p_horizon xid8) RETURNS boolean
-    LANGUAGE sql
+-- Name: has_ended(xid8, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.has_ended(p_horizon xid8, p_noted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: heartbeat(bigint); Type: FUNCTION; Schema: penstock; Owner: -
@@ -2656,9 +2657,9 @@ GRANT ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, 
 REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.hand_to(p_queue text) TO service_role;
 
--- Name: FUNCTION has_ended(p_horizon xid8); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.has_ended(p_horizon xid8) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.has_ended(p_horizon xid8) TO service_role;
+-- Name: FUNCTION has_ended(p_horizon xid8, p_noted_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.has_ended(p_horizon xid8, p_noted_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.has_ended(p_horizon xid8, p_noted_at timestamp with time zone) TO service_role;
 
 -- Name: FUNCTION heartbeat(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.heartbeat(p_lease bigint) FROM PUBLIC;

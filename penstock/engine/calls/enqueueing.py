@@ -69,7 +69,8 @@ def before_copying(queue: str, kind: str, owner: str | None) -> Call[tuple[int, 
     """The jobs' turn in line, the engine's time, what the queue is fair by, if it is, and whether COPY will do: this
     login may, and the jobs count against no quota of their owner's, which only the functions know."""
     return Call(
-        """select penstock.next_turn(), penstock.clock(), (select fair_by from penstock.queues where name = %s),
+        """select (select penstock.next_turn() where not exists (select from penstock.jobs where false)),
+                  penstock.clock(), (select fair_by from penstock.queues where name = %s),
                   not row_security_active('penstock.jobs')
                   and (%s::text is null
                        or not exists (select from penstock.kinds where kind = %s and quota is not null))""",

@@ -30,6 +30,7 @@ begin
         from jsonb_array_elements(p_jobs) as job, jsonb_array_elements_text(job->'after') as waits_for);
   end if;
 
+  perform from penstock.jobs where false; -- locks it, see next_turn()
   for v_job in select * from jsonb_array_elements(p_jobs) loop
     v_row := penstock.new_job(v_job);
     v_row.waiting_on := coalesce((v_children->>(v_row.id::text))::int, 0);

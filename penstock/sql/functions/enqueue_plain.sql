@@ -13,7 +13,7 @@ language plpgsql
 as $$
 declare
   -- before the time is read: see raise_floor()
-  v_turn bigint := penstock.next_turn();
+  v_number xid8 := pg_catalog.pg_current_xact_id();
   v_now timestamptz := penstock.clock();
   v_run_at timestamptz := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));
   v_lease bigint;
@@ -24,7 +24,7 @@ begin
     v_lease := penstock.hand_to(p_queue);
     -- the fields of a claim, in their order
     v_notice := pg_catalog.json_build_array(v_lease, p_queue, pg_catalog.json_build_array(
-      p_id, p_kind, p_priority, v_turn, 1, p_max_attempts, 1, 0, p_owner, p_org, null, v_now, p_args::text, p_options::text));
+      p_id, p_kind, p_priority, 0, 1, p_max_attempts, 1, 0, p_owner, p_org, null, v_now, p_args::text, p_options::text));
     if octet_length(v_notice) > 7900 then
       v_lease := null;
     end if;
@@ -37,7 +37,7 @@ begin
     coalesce((
       select penstock.take_turns(p_queue, case fair_by when 'owner' then p_owner when 'org' then p_org else p_limit_key end, 1)
         from penstock.queues
-       where name = p_queue and fair_by is not null), v_turn),
+       where name = p_queue and fair_by is not null), penstock.next_turn()),
     case when v_lease is not null then 'running' when v_run_at > v_now then 'scheduled' else 'ready' end::penstock.job_state,
     p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key,
     case when not v_large then p_args end, p_options,

@@ -43,7 +43,7 @@ begin
     v_old.settled := null;
     v_old.priorities := '{}';
     v_old.horizon := null;
-  elsif penstock.has_ended(v_old.horizon) then
+  elsif penstock.has_ended(v_old.horizon, v_old.noted_at) then
     v_old.settled := v_old.next_turn;
     v_old.horizon := null;
   end if;
@@ -53,9 +53,11 @@ begin
   v_new.fair := v_fair;
   v_new.settled := v_old.settled;
   v_new.next_turn := v_old.next_turn;
+  v_new.noted_at := v_old.noted_at;
   v_new.horizon := v_old.horizon;
   if v_new.horizon is null and not v_has_number then
     v_new.next_turn := v_turn;
+    v_new.noted_at := v_new.raised_at;
     v_new.horizon := pg_current_xact_id();
   end if;
 

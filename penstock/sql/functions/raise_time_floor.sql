@@ -27,7 +27,7 @@ begin
   v_new.due_since := coalesce(v_old.due_since, '-infinity');
   v_new.started_since := coalesce(v_old.started_since, '-infinity');
   v_new.started_before := coalesce(v_old.started_before, '{}');
-  if penstock.has_ended(v_old.horizon) then
+  if penstock.has_ended(v_old.horizon, v_old.next_at) then
     v_new.due_since := least(v_old.next_at, (
       select run_at from penstock.jobs where state = 'scheduled' and run_at >= v_old.due_since order by run_at limit 1));
     -- a long list is not written anew each time

@@ -61,6 +61,7 @@ create unlogged table penstock.floors (
   raised_at timestamptz not null,
   settled bigint,
   next_turn bigint,
+  noted_at timestamptz,
   horizon xid8,
   fair boolean not null,
   priorities int[] not null,

@@ -1,0 +1,94 @@
+"""How far the floor of a queue may be raised, and what holds it: see raise_floor()."""
+
+from typing import Any
+
+import pytest
+
+from penstock.engine import calls
+from penstock.job import NewJob
+from tests.engine.conftest import Hands
+from tests.engine.hand import Hand
+
+
+def raise_floor(hand: Hand, queue: str = "default") -> Any:
+    """After a second, so that it is worth it; the turns up to which it is settled."""
+    hand.move_clock(seconds=1)
+    [(settled,)] = hand.rows("select (penstock.raise_floor(%s)).settled", queue)
+    return settled
+
+
+def last_turn(hand: Hand) -> Any:
+    [(turn,)] = hand.rows("select last_value from penstock.turn_numbers")
+    return turn
+
+
+@pytest.mark.parametrize(
+    "doing",
+    [
+        ["begin isolation level repeatable read", "select count(*) from penstock.jobs"],
+        ["begin", "create temp table elsewhere ()"],
+        ["begin", "savepoint s", "select penstock.enqueue('work')", "rollback to s", "create temp table elsewhere ()"],
+    ],
+    ids=["an old snapshot", "a transaction that wrote elsewhere", "one that took back what it enqueued"],
+)
+def test_a_floor_is_raised_beside(hands: Hands, doing: list[str]) -> None:
+    hand, other = hands(), hands()
+    for statement in doing:
+        other.do(statement)
+    turns = []
+    for _ in range(3):
+        hand.add()
+        turns.append(last_turn(hand))
+        settled = raise_floor(hand)
+    assert settled == turns[-2]
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["one", "many"])
+def test_a_floor_waits_for_who_has_a_turn_and_has_not_committed(hands: Hands, copied: bool) -> None:
+    hand, late = hands(), hands()
+    raise_floor(hand)
+    late.do("begin")
+    if copied:
+        late.enqueue_many(NewJob(kind="work"), 30)
+    else:
+        late.add()
+    turn = last_turn(hand)
+    for _ in range(3):
+        hand.add()
+        assert (raise_floor(hand) or 0) < turn
+    late.do("commit")
+    for _ in range(2):
+        raise_floor(hand)
+    assert raise_floor(hand) > turn
+    assert len(hand.worker().claim(100)) == (33 if copied else 4)
+
+
+def test_a_horizon_of_another_server_holds_nothing_up(hand: Hand) -> None:
+    """As in a database that was copied: its transactions have numbers that are still to come here."""
+    raise_floor(hand)
+    hand.do("update penstock.floors set horizon = '1000000000000'")
+    hand.add()
+    raise_floor(hand)
+    assert raise_floor(hand) == last_turn(hand)
+
+
+def test_what_somebody_made_ready_by_hand_below_the_floor_is_found_by_maintenance(hand: Hand) -> None:
+    worker = hand.worker(seconds=3600)
+    lost = hand.add(delay=3600)
+    for _ in range(3):
+        hand.add()
+        raise_floor(hand)
+        worker.finish_all()
+    hand.do("update penstock.jobs set state = 'ready', turn = 1 where id = %s", lost)
+    assert worker.claim(10) == []
+    hand.run(calls.maintain())
+    assert [job.id for job in worker.claim(10)] == [lost]
+
+
+def test_a_job_that_its_worker_gave_back_comes_first_and_those_that_failed_come_last(hand: Hand) -> None:
+    worker = hand.worker()
+    ids = [hand.add() for _ in range(4)]
+    first, second = worker.claim(2)
+    hand.run(calls.fail(worker.lease, [second], [{"error": "again", "retry_in": 0}]))
+    hand.run(calls.release(worker.lease, [first]))
+    assert [worker.claim_one().id for _ in range(4)] == [ids[0], ids[2], ids[3], ids[1]]
