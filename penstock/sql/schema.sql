@@ -275,6 +275,7 @@ CREATE FUNCTION penstock.claim(p_lease bigint, p_queue text, p_limit integer DEF
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
+    SET work_mem TO '32MB'
     SET enable_bitmapscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
