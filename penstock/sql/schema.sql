@@ -1084,7 +1084,6 @@ CREATE FUNCTION penstock.queue_names() RETURNS text[]
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
-    SET plan_cache_mode TO 'force_custom_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -

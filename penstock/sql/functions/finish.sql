@@ -16,6 +16,9 @@ declare
   v_failed uuid[];
   v_numbers int[];
 begin
+  if cardinality(p_ids) = 0 then
+    return; -- see lock_flows()
+  end if;
   if p_state <> 'succeeded' then
     perform penstock.take_back(flow)
        from penstock.jobs as flow

@@ -14,6 +14,9 @@ as $$
 declare
   v_flows uuid[];
 begin
+  if cardinality(p_ids) = 0 then
+    return; -- for no ids at all the planner takes whatever index it believes smallest, and reads all of it
+  end if;
   with recursive up as (
     select id, parent, rollup is not null as is_flow
       from penstock.jobs

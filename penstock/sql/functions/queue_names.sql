@@ -1,6 +1,5 @@
 -- The names of all queues that have settings, or have jobs ready, or had them claimed. Those with a floor are known by it; between
--- their names jobs_ready is looked at in steps, one for each queue that nobody has claimed from. Planned each time: a plan that does
--- not know whether there is a next name reads on to the end.
+-- their names jobs_ready is looked at in steps, one for each queue that nobody has claimed from.
 create or replace function penstock.queue_names()
 returns text[]
 language plpgsql stable
@@ -8,7 +7,6 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 set jit = off
-set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_known text[] := '{}';

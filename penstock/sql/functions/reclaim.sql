@@ -14,7 +14,7 @@ declare
   v_leases bigint[] := array(select id from penstock.leases where expires_at < penstock.clock() for update skip locked);
   v_lost bigint[];
   v_held uuid[];
-  v_jobs uuid[];
+  v_jobs uuid[] := '{}';
 begin
   if v_leases = '{}' and not p_everywhere then
     return 0;
@@ -32,19 +32,25 @@ begin
     select v_lost || array_agg(id)
       into v_lost
       from held
-     where not exists (select from penstock.leases as l where l.id = held.id);
+     where id is not null and not exists (select from penstock.leases as l where l.id = held.id);
+  end if;
+  if cardinality(v_lost) = 0 then
+    return 0; -- see lock_flows()
   end if;
   -- must use jobs_running, then jobs_pkey: in one step the planner may read all of jobs_pkey for the sake of its order
   v_held := array(select id from penstock.jobs where state = 'running' and lease = any(v_lost));
-  perform penstock.lock_flows(v_held);
-  v_jobs := array(
-    select id from penstock.jobs where id = any(v_held) and lease = any(v_lost) order by id for update skip locked);
-  perform penstock.give_back(v_jobs, true, 'its worker was lost');
+  if cardinality(v_held) > 0 then
+    perform penstock.lock_flows(v_held);
+    v_jobs := array(
+      select id from penstock.jobs where id = any(v_held) and lease = any(v_lost) order by id for update skip locked);
+    perform penstock.give_back(v_jobs, true, 'its worker was lost');
+  end if;
   delete from penstock.waiting where lease = any(v_leases);
   update penstock.leases set expires_at = '-infinity' where id = any(v_leases) and cardinality(v_held) > cardinality(v_jobs);
   delete from penstock.leases
    where id = any(v_leases)
-     and not exists (select from penstock.jobs as j where j.id = any(v_held) and j.lease = leases.id);
+     and (cardinality(v_held) = 0
+          or not exists (select from penstock.jobs as j where j.id = any(v_held) and j.lease = leases.id));
   return cardinality(v_jobs);
 end
 $$;

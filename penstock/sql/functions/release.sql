@@ -10,6 +10,9 @@ as $$
 declare
   v_own uuid[];
 begin
+  if cardinality(p_ids) = 0 then
+    return; -- see lock_flows()
+  end if;
   perform penstock.lock_flows(p_ids);
   v_own := array(
     select j.id

@@ -15,6 +15,9 @@ declare
      where state = 'running' and lease = p_lease and id <> all(p_known)
        and started_at <= penstock.clock() - make_interval(secs => p_seconds));
 begin
+  if cardinality(v_unknown) = 0 then
+    return; -- see lock_flows()
+  end if;
   perform penstock.lock_flows(v_unknown);
   v_unknown := array(
     select id from penstock.jobs where id = any(v_unknown) and lease = p_lease order by id for update);
