@@ -1,5 +1,6 @@
 """One connection to the engine with short verbs, and a worker on it: what the tests of the engine act with."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -54,6 +55,15 @@ class Hand:
     def move_clock(self, **by: float) -> None:
         """Stops the engine's clock on this connection if it runs, then moves it."""
         self.set_clock((self.now or datetime.now(UTC)) + timedelta(**by))
+
+    def let_others_end(self, within: float = 60.0) -> None:
+        """Waits until all transactions of the server that have a number by now have ended, other tests' included: as
+        long as one goes on, nobody can tell what it will have made ready."""
+        number = self.value("select pg_current_xact_id()::text")
+        deadline = time.monotonic() + within
+        while not self.value("select pg_snapshot_xmin(pg_current_snapshot()) > %s::xid8", number):
+            assert time.monotonic() < deadline, "somebody's transaction goes on and on"
+            time.sleep(0.005)
 
     def enqueue(self, *jobs: NewJob) -> Sequence[Enqueued]:
         with self._runner.all_or_none():

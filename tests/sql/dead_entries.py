@@ -84,7 +84,7 @@ class Flow:
             self.hand.run(calls.tend(self.worker.lease))
             for queue in QUEUES:
                 self.work_off(queue)
-        self.hand.run(calls.maintain())
+        self._come_to_rest()
 
     def work_off(self, queue: str) -> None:
         """At 5,000 jobs a second. A worker at ease looks everywhere each time."""
@@ -101,6 +101,16 @@ class Flow:
             # whose cursor has not moved meanwhile
             self.hand.enqueue(new_job(queue))
             self.work_off(queue)
+        self._come_to_rest()
+
+    def _come_to_rest(self) -> None:
+        """A few seconds in which workers look, and no test beside this one has a transaction that goes on."""
+        for _ in range(3):
+            self.hand.let_others_end()
+            self.hand.move_clock(seconds=1)
+            self.hand.run(calls.tend(self.worker.lease))
+            for queue in QUEUES:
+                self.work_off(queue)
         self.hand.run(calls.maintain())
 
 

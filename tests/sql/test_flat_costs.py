@@ -9,14 +9,12 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Call, nothing
-from penstock.engine.enqueueing import Bulk
-from penstock.job import Lease, NewJob
-from tests.sql.blocks import blocks_of, most_blocks
+from penstock.engine import calls
+from penstock.engine.call import Call
+from penstock.job import Lease
+from tests.sql.blocks import blocks_of, usual_blocks
 from tests.sql.crowd_rows import id_of_finished
 from tests.sql.crowds import Crowd
-from tests.sql.work import cursor_that_looks_back_once
 
 BATCH = 100
 FEW = Crowd(ready=1_000, scheduled=1_000, finished=1_000)
@@ -50,8 +48,8 @@ def cost_in(server: str, crowd: Crowd, measure: Callable[[psycopg.Connection[Any
     ],
 )
 def test_a_claim_costs_the_same_among_many_jobs(newest_version: str, crowd: Crowd) -> None:
-    few = cost_in(newest_version, FEW, lambda connection: most_blocks(connection, claim_of(connection)))
-    many = cost_in(newest_version, crowd, lambda connection: most_blocks(connection, claim_of(connection)))
+    few = cost_in(newest_version, FEW, lambda connection: usual_blocks(connection, claim_of(connection)))
+    many = cost_in(newest_version, crowd, lambda connection: usual_blocks(connection, claim_of(connection)))
     figures = f"a claim of {BATCH} jobs read {few} blocks among 1,000 jobs, and {many} among so many"
     print(figures)
     assert many <= 1.5 * few, figures
@@ -75,36 +73,3 @@ def test_a_look_up_costs_the_same_in_a_long_history(newest_version: str) -> None
     print(figures)
     # an index may be a level or two deeper
     assert many <= few + 4, figures
-
-
-def test_claims_stay_flat_while_an_old_snapshot_is_open(engine: PostgresEngine, url: str) -> None:
-    done, batch = 50_000, 10
-    engine.enqueue(Bulk.of(NewJob(kind="work", queue="busy"), [b"{}"] * (done + 1000)))
-    lease = engine.run(calls.open_lease("worker", seconds=3600))
-    cursor = cursor_that_looks_back_once()
-
-    def work_off(jobs: int) -> None:
-        claimed = engine.run(calls.claim(lease, "busy", jobs, cursor))
-        assert len(claimed) == jobs
-        assert engine.run(calls.complete(lease, claimed)) == []
-
-    def measure() -> tuple[int, int]:
-        """The cost of a claim past the cursor, and of one from the beginning."""
-        past = calls.claim(lease, "busy", batch, cursor)
-        return most_blocks(connection, past), most_blocks(connection, calls.claim(lease, "busy", batch))
-
-    with psycopg.connect(url, autocommit=True) as connection, psycopg.connect(url) as reader:
-        reader.execute("set transaction isolation level repeatable read")
-        reader.execute("select count(*) from penstock.jobs")
-        work_off(batch)
-        past_at_first, all_at_first = measure()
-        for _ in range(done // 1000):
-            work_off(1000)
-            # raises the floor, once the transactions before have ended
-            engine.run(calls.claim(lease, "busy", 1))
-            engine.run(Call("select penstock.raise_floor('busy')", [], nothing))
-        past, all = measure()
-    figures = f"past the cursor {past_at_first} blocks, then {past}; from the beginning {all_at_first}, then {all}"
-    print(figures)
-    assert past <= 1.5 * past_at_first, figures
-    assert all <= 1.5 * all_at_first, figures

@@ -8,7 +8,7 @@ from penstock.engine.call import Call
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.old_snapshot import old_snapshot
-from tests.sql.blocks import most_blocks
+from tests.sql.blocks import usual_blocks
 from tests.sql.dead_entries import QUEUES, SINGLES, Flow, new_job
 
 MOST = 500
@@ -34,7 +34,7 @@ class Meter:
         self.idle = flow.hand.worker("idle", seconds=86_400).lease
 
     def measure(self, name: str, call: Call[object], *before: Call[object]) -> None:
-        self.costs[name] = most_blocks(self.flow.hand.connection, call, before)
+        self.costs[name] = usual_blocks(self.flow.hand.connection, call, before)
 
     def claims(self, queue: str) -> None:
         """From an empty queue, and from one that has a few; by a look everywhere and past the cursor."""
