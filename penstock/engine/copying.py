@@ -54,13 +54,13 @@ def rows(
 def payload_rows(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Iterator[bytes]:
     """The bytes of the arguments that `rows` left out."""
     shared = _text(template.owner) + _text(template.org)
-    start_row = struct.Struct(f"!hi16s{len(shared)}si1s").pack
+    start_row = struct.Struct(f"!hi16s{len(shared)}si").pack
     yield _HEADER
     chunk: list[bytes] = []
     size = 0
     for id, encoded in zip(ids, args, strict=True):
         if len(encoded) > INLINE:
-            chunk += start_row(_COLUMNS_OF_PAYLOADS, 16, id, shared, len(encoded) + 1, _JSONB), encoded
+            chunk += start_row(_COLUMNS_OF_PAYLOADS, 16, id, shared, len(encoded)), encoded
             size += len(encoded)
         if size > _BYTES_AT_ONCE:
             yield b"".join(chunk)

@@ -104,14 +104,16 @@ def _hand_over(jobs: Sequence[NewJob]) -> Script[list[Enqueued]]:
 def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Script[None]:
     # the database's clock, not ours: workers compare run_at with that one. One turn for all, in which they go by id
     turn, now, fair_by, may_copy = yield calls.before_copying(template.queue, template.kind, template.owner)
-    if not may_copy:
-        # of a login that does not own the table, such as a member of service_role, Postgres takes no COPY
+    large = max(map(len, args)) > INLINE
+    if not may_copy or (large and any(b"\\u" in each for each in args)):
+        # Of a login that does not own the table, such as a member of service_role, Postgres takes no COPY. And of escapes
+        # jsonb refuses some (\u0000), which large arguments become only when somebody looks at them.
         yield from _hand_over(Bulk(template, args, ids).jobs())
         return
     if fair_by:
         turn = yield calls.take_turns(template.queue, getattr(template, fair_by), len(ids))
     yield Copy(COPY, rows(template, ids, args, now=now, turn=turn, step=1 if fair_by else 0))
-    if max(map(len, args)) > INLINE:
+    if large:
         yield Copy(COPY_PAYLOADS, payload_rows(template, ids, args))
     yield calls.wake(template.queue, len(ids))
 

@@ -556,11 +556,7 @@ CREATE FUNCTION penstock.front_turn() RETURNS bigint
 
 -- Name: payload_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.payload_of(p_id uuid) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET jit TO 'off'
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: history; Type: TABLE; Schema: penstock; Owner: -
@@ -1020,6 +1016,15 @@ CREATE FUNCTION penstock.partitions_of(p_table regclass) RETURNS TABLE(name regc
 -- Name: pause_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.pause_schedule(p_name text) RETURNS void
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: payload_text(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.payload_text(p_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: pick_by_key(penstock.queues, integer, integer[], bigint[], uuid[], jsonb, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1654,7 +1659,7 @@ CREATE TABLE penstock.payloads (
     id uuid NOT NULL,
     owner text,
     org text,
-    args jsonb NOT NULL
+    args json NOT NULL
 )
 PARTITION BY RANGE (id);
 
@@ -1666,7 +1671,7 @@ CREATE TABLE penstock.payloads_strays (
     id uuid CONSTRAINT payloads_id_not_null NOT NULL,
     owner text,
     org text,
-    args jsonb CONSTRAINT payloads_args_not_null NOT NULL
+    args json CONSTRAINT payloads_args_not_null NOT NULL
 );
 
 -- Name: quotas; Type: TABLE; Schema: penstock; Owner: -
@@ -2795,6 +2800,11 @@ GRANT ALL ON FUNCTION penstock.partitions_of(p_table regclass) TO service_role;
 -- Name: FUNCTION pause_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pause_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.pause_schedule(p_name text) TO service_role;
+
+-- Name: FUNCTION payload_text(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.payload_text(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.payload_text(p_id uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.payload_text(p_id uuid) TO authenticated;
 
 -- Name: FUNCTION pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) FROM PUBLIC;

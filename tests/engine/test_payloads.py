@@ -154,7 +154,7 @@ def test_every_way_in_draws_the_line_at_about_the_same_length(
     args = SMALL | {"text": "x" * (length - len(encoded(SMALL)) - len('"text": "", '))}
     assert len(encoded(args)) == length
     way(hand, args)
-    counted = "select count(*) from penstock.payloads where args = %s::jsonb"
+    counted = "select count(*) from penstock.payloads where args::jsonb = %s::jsonb"
     assert hand.value(counted, json.dumps(args)) == (length > INLINE)
 
 
@@ -189,7 +189,7 @@ def test_a_page_looks_up_the_payloads_of_its_own_jobs_alone(hand: Hand, filter: 
     with hand.connection.transaction(force_rollback=True):
         hand.do("set local track_functions = 'pl'")
         assert len(hand.run(calls.list_jobs(filter, None, 5))) == 5
-        looked_up = "select calls from pg_stat_xact_user_functions where funcname = 'payload_of'"
+        looked_up = "select calls from pg_stat_xact_user_functions where funcname = 'payload_text'"
         assert hand.value(looked_up) <= 5
 
 
@@ -376,3 +376,17 @@ def test_an_error_is_written_once_and_the_oldest_but_the_first_make_room(hand: H
     assert shown == ["error 1", *(f"error {n}" for n in range(5, 104))]
     assert all(a < b for a, b in pairwise(error["at"] for error in hand.job(id).errors))
     assert hand.job(id).state is JobState.READY
+
+
+@pytest.mark.parametrize("jobs", [1, 30])
+def test_what_jsonb_cannot_hold_is_refused_at_any_length(hand: Hand, jobs: int) -> None:
+    args = b'{"text": "%s\\u0000"}' % (b"x" * 600)
+    with pytest.raises(InvalidInput, match="u0000"):
+        hand.enqueue(*(NewJob(kind="work", args=args) for _ in range(jobs)))
+    assert hand.rows("select from penstock.jobs") == []
+
+
+def test_a_backslash_before_u0000_is_no_escape(hand: Hand) -> None:
+    args = b'{"text": "%s\\\\u0000"}' % (b"x" * 600)
+    for _ in hand.enqueue(*(NewJob(kind="work", args=args) for _ in range(30))):
+        assert hand.worker().claim_one().args == args.decode()

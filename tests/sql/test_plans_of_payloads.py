@@ -14,7 +14,7 @@ from tests.sql.test_plans import FILES, PICKS, TAKES
 from tests.sql.work import claim_new, enqueue, in_threes, open_lease
 
 LARGE = b'{"text": "%s"}' % (b"x" * 2000)
-LOOKS = "(select p.args from penstock.payloads as p where p.id = p_id)"
+LOOKS = "(select p.args::text from penstock.payloads as p where p.id = p_id)"
 LISTS = "(select jsonb_agg(e.error order by e.number) from penstock.errors as e where e.id = p_id)"
 BESIDE = ("payloads", "errors")
 MOST_DAYS = 10

@@ -101,8 +101,8 @@ begin
        where j.id = any(v_picked)
       returning j.id, j.kind, j.priority, j.turn, j.attempt, j.max_attempts, j.claims, j.snoozes,
                 j.owner, j.org, j.parent, j.created_at,
-                coalesce(j.args, (select p.args from penstock.payloads as p
-                                   where p.id = j.id and p.id between v_first and v_last))::text, j.options::text;
+                coalesce(j.args::text, (select p.args::text from penstock.payloads as p
+                                         where p.id = j.id and p.id between v_first and v_last)), j.options::text;
     return;
   end if;
   return query
@@ -113,6 +113,6 @@ begin
            started_at = v_now, counted = coalesce(v_queue.limited, false) or j.quota is not null
      where j.id = any(v_picked)
     returning j.id, j.kind, j.priority, j.turn, j.attempt, j.max_attempts, j.claims, j.snoozes,
-              j.owner, j.org, j.parent, j.created_at, coalesce(j.args, penstock.payload_of(j.id))::text, j.options::text;
+              j.owner, j.org, j.parent, j.created_at, coalesce(j.args::text, penstock.payload_text(j.id)), j.options::text;
 end
 $$;

@@ -1,14 +1,7 @@
--- The large arguments of a job, where `args` of its row is null. One plan for all ids, pruned to a partition as it begins.
--- A function, because a sub-select would open every partition for each statement that has it, whether it runs or not.
+-- The large arguments of a job, where `args` of its row is null.
 create or replace function penstock.payload_of(p_id uuid)
 returns jsonb
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_bitmapscan = off
-set jit = off
+language sql stable
 as $$
-begin
-  return (select p.args from penstock.payloads as p where p.id = p_id);
-end
+  select penstock.payload_text(p_id)::jsonb
 $$;

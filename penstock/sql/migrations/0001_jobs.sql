@@ -139,12 +139,13 @@ create index history_parent on penstock.history (parent) where parent is not nul
 create table penstock.history_strays partition of penstock.history default;
 
 -- Large arguments, written once: a job's row is written again when it is claimed, at each report of its progress and when it moves
--- to history, and would take them along. Partitions come and go with history's; strays as there.
+-- to history, and would take them along. Partitions come and go with history's; strays as there. As json, which is the text that was
+-- given: jsonb is made at every enqueue and made text again at every claim (10 KB: three times the work of a check, and as much).
 create table penstock.payloads (
   id uuid not null,
   owner text,
   org text,
-  args jsonb not null,
+  args json not null,
   constraint payloads_pkey primary key (id)
 ) partition by range (id);
 create table penstock.payloads_strays partition of penstock.payloads default;
