@@ -106,8 +106,8 @@ def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Scri
     turn, now, fair_by, may_copy = yield calls.before_copying(template.queue, template.kind, template.owner)
     large = max(map(len, args)) > INLINE
     if not may_copy or (large and any(b"\\u" in each for each in args)):
-        # Of a login that does not own the table, such as a member of service_role, Postgres takes no COPY. And of escapes
-        # jsonb refuses some (\u0000), which large arguments become only when somebody looks at them.
+        # Of a login that does not own the table, such as a member of service_role, Postgres takes no COPY. And jsonb
+        # refuses some escapes (\u0000), but large arguments become jsonb only when somebody looks at them.
         yield from _hand_over(Bulk(template, args, ids).jobs())
         return
     if fair_by:

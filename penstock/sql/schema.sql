@@ -1161,8 +1161,8 @@ CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: reclaim(boolean); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.reclaim(p_everywhere boolean DEFAULT false) RETURNS integer
+-- Name: reclaim(boolean, bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.reclaim(p_everywhere boolean DEFAULT false, p_lease bigint DEFAULT NULL::bigint) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -2873,9 +2873,9 @@ GRANT ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs
 REVOKE ALL ON FUNCTION penstock.recall_steps(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.recall_steps(p_id uuid) TO service_role;
 
--- Name: FUNCTION reclaim(p_everywhere boolean); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.reclaim(p_everywhere boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.reclaim(p_everywhere boolean) TO service_role;
+-- Name: FUNCTION reclaim(p_everywhere boolean, p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.reclaim(p_everywhere boolean, p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.reclaim(p_everywhere boolean, p_lease bigint) TO service_role;
 
 -- Name: FUNCTION recount(p_flow uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.recount(p_flow uuid) FROM PUBLIC;

@@ -127,4 +127,6 @@ class Leases(Loop):
         await self._take()
         # before anything else happens: what is claimed from here on belongs to the new one
         self._lost(lost)
+        # as a rule somebody has; not when its row was deleted by hand
+        await self._engine.arun(calls.expire_lease(lost))
         await self._extend()

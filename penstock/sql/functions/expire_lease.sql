@@ -1,4 +1,4 @@
--- A worker is known to be dead: its jobs go back at once, the attempt counted. Returns how many.
+-- A worker is known to be dead, or to have lost its lease: its jobs go back at once, the attempt counted. Returns how many.
 create or replace function penstock.expire_lease(p_lease bigint)
 returns int
 language plpgsql
@@ -6,6 +6,6 @@ set enable_seqscan = off
 as $$
 begin
   update penstock.leases set expires_at = '-infinity' where id = p_lease;
-  return penstock.reclaim();
+  return penstock.reclaim(p_lease => p_lease);
 end
 $$;

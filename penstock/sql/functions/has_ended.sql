@@ -3,7 +3,7 @@
 -- server, from which this database was copied: its transactions are gone.
 -- Or those that have not ended never touched jobs, which whoever takes a turn does before and holds its lock on until the end: a
 -- forgotten psql that has written to another table. That costs a look at all locks (50 µs and more), so not before p_noted_at is
--- a quarter of a second ago.
+-- a tenth of a second ago.
 create or replace function penstock.has_ended(p_horizon xid8, p_noted_at timestamptz)
 returns boolean
 language plpgsql
@@ -13,7 +13,7 @@ begin
      or (p_horizon >= pg_snapshot_xmax(pg_current_snapshot()) and p_horizon <> pg_current_xact_id()) then
     return true;
   end if;
-  return p_noted_at < penstock.clock() - interval '250 milliseconds' and not exists (
+  return p_noted_at < penstock.clock() - interval '100 milliseconds' and not exists (
     with held as materialized (
       select virtualtransaction, locktype, database, relation, transactionid from pg_locks where granted
     )

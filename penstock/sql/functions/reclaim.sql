@@ -1,9 +1,9 @@
 -- Takes back the jobs of workers that were not heard of in time. Their attempt counts: what kills its worker every
 -- time must not go round for ever. With p_everywhere also jobs whose lease is gone altogether, as nothing here leaves
--- them, for which every lease that has a running job is looked at. Returns how many jobs.
+-- them, for which every lease that has a running job is looked at; with p_lease those of this one. Returns how many jobs.
 -- A job that somebody else has locked (a long transaction that enqueues after it) is left, and so is its lease, which nothing
 -- brings back: the next round finds it.
-create or replace function penstock.reclaim(p_everywhere boolean default false)
+create or replace function penstock.reclaim(p_everywhere boolean default false, p_lease bigint default null)
 returns int
 language plpgsql
 set enable_seqscan = off
@@ -16,10 +16,8 @@ declare
   v_held uuid[];
   v_jobs uuid[] := '{}';
 begin
-  if v_leases = '{}' and not p_everywhere then
-    return 0;
-  end if;
-  v_lost := v_leases;
+  v_lost := case when p_lease is null or p_lease = any(v_leases) or exists (select from penstock.leases where id = p_lease)
+                 then v_leases else v_leases || p_lease end;
   if p_everywhere then
     -- must use jobs_running, once for each lease; min() would read all of it when the planner believes it small
     with recursive held as (

@@ -7,8 +7,12 @@ as $$
 begin
   -- first, while this transaction has written nothing: see raise_floor()
   if exists (select from penstock.leader where lease = p_lease) then
-    perform penstock.raise_time_floor();
-    perform penstock.raise_floors();
+    -- whichever comes first takes its note
+    if (penstock.time_floor()).raised_at > penstock.clock() - interval '1.5 seconds' and penstock.raise_floors() > 0 then
+      null;
+    else
+      perform penstock.raise_time_floor();
+    end if;
   end if;
   leads := penstock.lead(p_lease);
   if leads then
