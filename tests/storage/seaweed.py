@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -65,7 +65,8 @@ def seaweed_in(folder: Path) -> Iterator[Seaweed]:
         process.wait()
         for left in Path("/tmp").glob("seaweedfs-*.sock"):
             if int(left.stem.rpartition("-")[2]) in server.ports:
-                left.unlink(missing_ok=True)
+                with suppress(OSError):  # somebody else's, of another time, whose port was the same
+                    left.unlink()
 
 
 def _start(folder: Path) -> "tuple[subprocess.Popen[bytes], Seaweed]":
