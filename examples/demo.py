@@ -23,8 +23,8 @@ from penstock.recipes.exports.demo import demo as show_exports
 from penstock.recipes.readings.demo import demo as show_reading
 from penstock.server import Server
 from penstock.server.auth import mint
-from penstock.server.development import secret_file, settings_for_development
-from penstock.server.serving import HttpServer, open_socket
+from penstock.server.auth.development import secret_file, settings_for_development
+from penstock.server.http.uvicorn import HttpServer, open_socket
 from penstock.worker.supervisor import Supervisor
 
 ROOT = Path(__file__).parent.parent

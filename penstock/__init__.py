@@ -37,7 +37,7 @@ from penstock.handler import Handler
 from penstock.job import ClaimedJob, Job, JobState, NewJob
 from penstock.jobs import Page
 from penstock.outcome import Cancel, Fail, Snooze
-from penstock.queues import Queue
+from penstock.queue import Queue
 from penstock.usage import Usage
 from penstock.worker import Worker
 from penstock.worker.tick import TickResult

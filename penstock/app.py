@@ -14,34 +14,33 @@ from uuid import UUID
 
 import psycopg
 
-from penstock.artifacts import Artifacts, Storage
-from penstock.artifacts.links import signing_secret
-from penstock.artifacts.watch_token import make_watch_token
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
+from penstock.database import Home
 from penstock.engine import PostgresEngine, calls
-from penstock.engine.contact import checked_timeout
-from penstock.engine.migrate import Migrated
+from penstock.engine.http import RemoteEngine
+from penstock.engine.outage import checked_timeout
+from penstock.engine.postgres.migrate import Migrated
 from penstock.errors import InvalidInput, PenstockError
 from penstock.failure import FailureHook
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
 from penstock.handler import Choices, ChoicesOfOne, Handler, Options, elsewhere
-from penstock.home import Home
 from penstock.job import NewJob
 from penstock.jobs import Jobs
+from penstock.json import MAX_PAYLOAD
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.outcome import Outcome
-from penstock.payload import MAX_PAYLOAD
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
-from penstock.queues import Queues, Settings, as_json
+from penstock.queue import Queues, Settings, as_json
 from penstock.registry import Registry
-from penstock.remote import RemoteEngine
-from penstock.schedules import CronDecorator, Schedules
+from penstock.schedule import CronDecorator, Schedules
 from penstock.sql import quote_schema, read_migrations
-from penstock.storage import Store
+from penstock.storage import Artifacts, Storage, Store
+from penstock.storage.links import signing_secret
+from penstock.storage.watch_token import make_watch_token
 from penstock.usage import Meter
 from penstock.worker import Worker
 from penstock.worker.lane import check_slots

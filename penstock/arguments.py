@@ -12,7 +12,7 @@ import msgspec
 
 from penstock.context import Context, JobContext, SyncContext
 from penstock.errors import InvalidArguments, InvalidInput, StaleArguments
-from penstock.payload import encode_args, from_builtin, loads
+from penstock.json import encode_args, from_builtin, loads
 
 _AT = re.compile(r"(.*) - at `(?:key in )?\$\.?(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")

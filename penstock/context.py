@@ -13,18 +13,18 @@ from uuid import UUID
 import msgspec
 import psycopg
 
-from penstock.artifacts import ArtifactsOfJob, Keeper, SyncArtifactsOfJob
 from penstock.engine import calls
-from penstock.engine.completing import complete_with
-from penstock.engine.connections import cut
-from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_script
+from penstock.engine.http import Engine, RemoteEngine
+from penstock.engine.postgres.complete import complete_with
+from penstock.engine.postgres.connections import cut
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, run_script
 from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
+from penstock.json import clean, encode_output, from_builtin, loads, return_type
 from penstock.outcome import Cancel, Snooze
-from penstock.payload import clean, encode_output, from_builtin, loads, return_type
-from penstock.remote import Engine, RemoteEngine
-from penstock.remote.keeper import RemoteKeeper
+from penstock.storage import ArtifactsOfJob, Keeper, SyncArtifactsOfJob
+from penstock.storage.http import RemoteKeeper
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.engine.address import read_address
-from penstock.engine.migrate import Migrated, migrate
-from penstock.remote.errors import no_database
+from penstock.engine.http.errors import no_database
+from penstock.engine.postgres.address import read_address
+from penstock.engine.postgres.migrate import Migrated, migrate
 from penstock.sql import Migration
 
 if TYPE_CHECKING:

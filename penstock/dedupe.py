@@ -14,7 +14,7 @@ import msgspec
 
 from penstock.errors import InvalidInput
 from penstock.job import NewJob
-from penstock.payload import to_builtin
+from penstock.json import to_builtin
 
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 

@@ -7,10 +7,11 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine import PostgresEngine, calls, waiting
+from penstock.engine import PostgresEngine, calls
+from penstock.engine.postgres import wait
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
-from penstock.payload import from_builtin, return_type
+from penstock.json import from_builtin, return_type
 
 R = TypeVar("R")
 
@@ -43,10 +44,10 @@ class JobHandle(Generic[R]):
 
         Raises JobFailed, JobCancelled, or TimeoutError after `timeout` seconds.
         """
-        return self._result_of(waiting.wait_until_final(self._engine, self.id, timeout))
+        return self._result_of(wait.wait_until_final(self._engine, self.id, timeout))
 
     async def aresult(self, timeout: float | None = None) -> R:  # noqa: ASYNC109 - the twin of result()
-        return self._result_of(await waiting.await_until_final(self._engine, self.id, timeout))
+        return self._result_of(await wait.await_until_final(self._engine, self.id, timeout))
 
     def cancel(self, reason: str = "cancelled") -> bool:
         """Cancels the job, or the whole flow; a running one is asked to stop. False when it had ended already."""

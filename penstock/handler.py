@@ -12,12 +12,12 @@ from penstock.backoff import Backoff
 from penstock.context import Context, SyncContext
 from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
 from penstock.engine import PostgresEngine
-from penstock.engine.enqueueing import Bulk, Work
+from penstock.engine.postgres.enqueue import Bulk, Work
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
 from penstock.job import NewJob, new_job_id
+from penstock.json import loads
 from penstock.outcome import Outcome
-from penstock.payload import loads
 from penstock.retry_rule import Errors, RetryRule
 
 Stamp = Callable[[], Mapping[str, str]]

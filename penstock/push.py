@@ -13,8 +13,8 @@ import msgspec
 
 from penstock.context import Context
 from penstock.errors import InvalidInput, PenstockError
+from penstock.json import MAX_PAYLOAD, encode_output
 from penstock.outcome import Fail, Snooze
-from penstock.payload import MAX_PAYLOAD, encode_output
 from penstock.signatures import InvalidSignature, Signer, verify
 
 if typing.TYPE_CHECKING:

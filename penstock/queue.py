@@ -9,7 +9,7 @@ from penstock.backoff import Backoff
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Row
 from penstock.errors import InvalidInput
-from penstock.payload import loads
+from penstock.json import loads
 
 
 class Settings(TypedDict, total=False):

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.artifacts import Storage
 from penstock.cron import Schedule
 from penstock.failure import FailureHook
 from penstock.handler import Handler
 from penstock.middleware import Middleware
+from penstock.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)

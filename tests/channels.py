@@ -6,7 +6,7 @@ import psycopg
 from psycopg import sql
 
 from penstock.engine import calls
-from penstock.engine.runners import Psycopg
+from penstock.engine.postgres.drivers import Psycopg
 
 
 def listen(connection: psycopg.Connection[Any], *sorts: str, schema: str = "penstock") -> dict[str, str]:

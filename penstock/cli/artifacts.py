@@ -9,11 +9,11 @@ from rich.progress import Progress
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
-from penstock.artifacts.sweeping import GRACE
-from penstock.cli.database import on_database
+from penstock.cli.db import on_database
 from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.errors import UnknownArtifact
 from penstock.logs import counted
+from penstock.storage.sweep import GRACE
 
 artifacts = typer.Typer(
     help="Files that jobs made. The store is PENSTOCK_ARTIFACTS: a folder, or s3://bucket/prefix?endpoint=…",

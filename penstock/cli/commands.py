@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.artifacts import artifacts
-from penstock.cli.database import db, migrate, on_database
+from penstock.cli.db import db, migrate, on_database
 from penstock.cli.enqueue import enqueue
 from penstock.cli.jobs import jobs
 from penstock.cli.queues import queues

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from penstock import Penstock, embedded
-from penstock.cli.loading import load_app
+from penstock.cli.load import load_app
 from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
 from penstock.cli.output import err, explained, out, print_json
-from penstock.engine.address import shown_address
+from penstock.engine.postgres.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
 
 db = typer.Typer(help="The embedded Postgres: a real one, private to this folder.", no_args_is_help=True)

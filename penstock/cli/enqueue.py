@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from penstock.app import Penstock
-from penstock.cli.loading import load_app
+from penstock.cli.load import load_app
 from penstock.cli.output import out, print_json
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.errors import InvalidInput
 from penstock.handler import Choices
-from penstock.payload import loads
+from penstock.json import loads
 
 
 def enqueue(

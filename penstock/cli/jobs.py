@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from penstock.app import Penstock
-from penstock.cli.database import on_database
+from penstock.cli.db import on_database
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
 from penstock.cli.output import ask, err, out, print_json, print_record, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue

@@ -6,10 +6,10 @@ import typer
 
 from penstock.app import Penstock
 from penstock.backoff import Backoff
-from penstock.cli.database import on_database
+from penstock.cli.db import on_database
 from penstock.cli.output import out, print_json, print_table
 from penstock.errors import InvalidInput, UnknownQueue
-from penstock.payload import loads
+from penstock.json import loads
 
 queues = typer.Typer(help="Queues: how much is in them, and their settings.", no_args_is_help=True)
 

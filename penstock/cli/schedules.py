@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from penstock.app import Penstock
-from penstock.cli.database import on_database
+from penstock.cli.db import on_database
 from penstock.cli.enqueue import read_arguments
 from penstock.cli.output import out, print_json, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue

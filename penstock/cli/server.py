@@ -12,16 +12,16 @@ import typer
 from rich.markup import escape
 
 from penstock.app import Penstock
-from penstock.artifacts.links import signing_secret_of
 from penstock.cli.interrupt import ending_on_the_spot
-from penstock.cli.loading import load_app
+from penstock.cli.load import load_app
 from penstock.cli.output import err, explained
 from penstock.cli.reload import Reloader
 from penstock.cli.try_it import commands_for, key_in_shell
 from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
-from penstock.engine.address import shown_address
+from penstock.engine.postgres.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
 from penstock.logs import set_up
+from penstock.storage.links import signing_secret_of
 from penstock.worker.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def up(
         least, most = processes_given(processes)
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
         loaded = load_app(app)
-        from penstock.server.development import settings_for_development
+        from penstock.server.auth.development import settings_for_development
 
         _say("database", shown_address(loaded.url()))
         if loaded.migrate().changed:
@@ -130,7 +130,7 @@ async def _serve(
     tied_to: int | None = None,
 ) -> int:
     from penstock.server.asgi import Server
-    from penstock.server.serving import HttpServer, open_socket
+    from penstock.server.http.uvicorn import HttpServer, open_socket
 
     server = Server(app, settings)
     http = HttpServer(server, open_socket(host, port))
@@ -177,7 +177,7 @@ def _stop_when_closed(descriptor: int, stop: Callable[[], None]) -> None:
 
 
 def _introduce(app: Penstock, address: str) -> None:
-    from penstock.server.development import key_file
+    from penstock.server.auth.development import key_file
 
     _say("artifacts", (app.artifacts.storage.address or "a store of the application's own").partition("?")[0])
     given = os.environ.get("PENSTOCK_SERVICE_KEY")

@@ -13,7 +13,7 @@ import typer
 
 from penstock.app import Penstock
 from penstock.cli.interrupt import INTERRUPTED, ending_on_the_spot
-from penstock.cli.loading import load_app
+from penstock.cli.load import load_app
 from penstock.cli.output import explained, out, print_json, print_table
 from penstock.engine import calls
 from penstock.errors import InvalidInput
@@ -21,7 +21,7 @@ from penstock.logs import counted, set_up
 from penstock.middleware import log_jobs
 from penstock.worker import Worker
 from penstock.worker.memory import MemoryWatch, bytes_given
-from penstock.worker.serving import RECYCLED, end_with_parent, leave, serve, tell
+from penstock.worker.program import RECYCLED, end_with_parent, leave, serve, tell
 from penstock.worker.supervisor import PLACE, Supervisor
 from penstock.worker.tick import TickResult
 from penstock.worker.worker import SLOTS

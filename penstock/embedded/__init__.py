@@ -7,6 +7,6 @@
 """
 
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.sharing import EmbeddedPostgres, running_url, start, stop
+from penstock.embedded.server import EmbeddedPostgres, running_url, start, stop
 
 __all__ = ["EmbeddedError", "EmbeddedPostgres", "running_url", "start", "stop"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.embedded.account import Account
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 from penstock.embedded.server_log import last_lines
 from penstock.embedded.watch import Watch
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from penstock.embedded.binaries import Version, shipped_binaries
 from penstock.embedded.children import Children, Place
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folders import make_owned
-from penstock.embedded.home import Home, new_password, write_private
+from penstock.embedded.folder import Home, new_password, write_private
+from penstock.embedded.ownership import make_owned
 
 NEW = "initdb-"
 

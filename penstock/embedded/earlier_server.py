@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.embedded import locks
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 from penstock.embedded.watch import Watch
 
 PATIENCE = 60.0

@@ -15,13 +15,13 @@ from penstock.embedded.children import Children
 from penstock.embedded.cluster import prepare_cluster
 from penstock.embedded.earlier_server import after_an_earlier_server, clear_traces
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folders import make_server_folder, socket_folder
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
+from penstock.embedded.ownership import make_server_folder, socket_folder
 from penstock.embedded.postmaster import start_postmaster, stop_postmaster
+from penstock.embedded.reach import within_reach
 from penstock.embedded.running import READY, Request, RunningServer
 from penstock.embedded.server_log import trim
 from penstock.embedded.watch import NotWanted, Watch
-from penstock.embedded.within_reach import within_reach
 
 
 def keep(home: Home, binaries: Path, request: Request, *, shipped: bool, report: int) -> None:

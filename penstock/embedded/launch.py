@@ -8,7 +8,7 @@ import sys
 from penstock.embedded import run_keeper
 from penstock.embedded.binaries import find_binaries, shipped_binaries
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 from penstock.embedded.running import READY, Request
 from penstock.embedded.server_log import last_lines, open_log
 

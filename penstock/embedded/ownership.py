@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.embedded.account import Account
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 
 LONGEST_SOCKET = 107 if sys.platform == "linux" else 103
 

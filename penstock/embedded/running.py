@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.home import Home, write_private
+from penstock.embedded.folder import Home, write_private
 
 OURS = frozenset({"data_directory", "listen_addresses", "port", "unix_socket_directories", "unix_socket_permissions"})
 READY = "ready"  # what a keeper tells its starter when all is well

@@ -10,8 +10,8 @@ from types import MappingProxyType, TracebackType
 
 from penstock.embedded import locks
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.home import Home
-from penstock.embedded.launching import START_SECONDS, launch_keeper
+from penstock.embedded.folder import Home
+from penstock.embedded.launch import START_SECONDS, launch_keeper
 from penstock.embedded.running import Request, RunningServer
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})

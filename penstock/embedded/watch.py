@@ -9,7 +9,7 @@ from enum import Enum, auto
 from queue import Empty, SimpleQueue
 
 from penstock.embedded import locks
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 
 
 class NotWanted(Exception):

@@ -2,6 +2,6 @@
 
 from penstock.engine import calls
 from penstock.engine.cursor import Cursor
-from penstock.engine.postgres import PostgresEngine
+from penstock.engine.postgres.engine import PostgresEngine
 
 __all__ = ["Cursor", "PostgresEngine", "calls"]

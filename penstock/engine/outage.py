@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-from penstock.engine.connections import AsyncConnection, SyncConnection
+from penstock.engine.postgres.connections import AsyncConnection, SyncConnection
 from penstock.errors import DatabaseUnavailable, InvalidInput
 
 log = logging.getLogger("penstock.database")

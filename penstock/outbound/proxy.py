@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from penstock.outbound.addresses import literal
 from penstock.outbound.guard import Guard, Refused
-from penstock.outbound.proxy_heads import MAX_HEAD, BadHead, Head, Target, read_head, read_target
+from penstock.outbound.headers import MAX_HEAD, BadHead, Head, Target, read_head, read_target
 
 HERE = "127.0.0.1"
 CONNECT = 10.0

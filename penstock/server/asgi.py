@@ -12,25 +12,29 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
-from penstock.artifacts.links import address
-from penstock.engine.contact import answering_within
-from penstock.server import docs_page, failures
-from penstock.server.artifact_links import artifact_links
-from penstock.server.auth import Authenticator
-from penstock.server.body import BodyLimits
-from penstock.server.composer import starting_at_most
-from penstock.server.describing import described
-from penstock.server.exit import Exit
+from penstock.engine.outage import answering_within
+from penstock.server import operations
+from penstock.server.auth.authenticate import Authenticator
+from penstock.server.dependencies import Services
+from penstock.server.files import routes as files
+from penstock.server.files.links import artifact_links
+from penstock.server.files.signing import refuse_short_secret
+from penstock.server.http import docs_page, errors
 from penstock.server.http.address import Address
-from penstock.server.live import Hub
-from penstock.server.routes import artifacts, jobs, operations, stream, work
-from penstock.server.services import Services
+from penstock.server.http.body import BodyLimits
+from penstock.server.http.exit import Exit
+from penstock.server.http.openapi import described
+from penstock.server.http.traffic import CountTraffic, Traffic
+from penstock.server.jobs import routes as jobs
+from penstock.server.jobs.compose import starting_at_most
+from penstock.server.live import sse
+from penstock.server.live.hub import Hub
+from penstock.server.live.states import HERE, Link
 from penstock.server.settings import ServerSettings
-from penstock.server.signing import refuse_short_secret
-from penstock.server.states import HERE, Link
-from penstock.server.traffic import CountTraffic, Traffic
-from penstock.server.upkeep import Upkeep
-from penstock.server.waiting_workers import WaitingWorkers
+from penstock.server.work import routes as work
+from penstock.server.work.upkeep import Upkeep
+from penstock.server.work.waiting import WaitingWorkers
+from penstock.storage.links import address
 
 READY_WITHIN = 0.9
 """Seconds in which /readyz finds out: probes give up after one."""
@@ -76,9 +80,9 @@ class Server:
         )
         api.openapi = lambda: described(api)  # type: ignore[method-assign]
         api.state.services = self.services
-        failures.install(api)
-        for routes in (jobs, stream, artifacts, operations, work):
-            api.include_router(routes.router)
+        errors.install(api)
+        for router in (jobs.router, sse.router, files.router, operations.router, work.router):
+            api.include_router(router)
         for router in self.services.app.routers:
             api.include_router(router)
         if settings.docs:
@@ -163,6 +167,6 @@ class _GetReady:
                 async with asyncio.timeout(seconds):
                     await self._server.get_ready()
             except Exception as error:
-                await failures.problem_of(error).response()(scope, receive, send)
+                await errors.problem_of(error).response()(scope, receive, send)
                 return
             await self._app(scope, receive, send)

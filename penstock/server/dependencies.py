@@ -8,14 +8,14 @@ import psycopg
 from fastapi import Depends, Request
 
 from penstock.app import Penstock
-from penstock.server.auth import Authenticator
-from penstock.server.identity import Identity
-from penstock.server.live import Hub
-from penstock.server.problems import Problem
+from penstock.server.auth.authenticate import Authenticator
+from penstock.server.auth.identity import Identity
+from penstock.server.http.problems import Problem
+from penstock.server.http.traffic import Traffic
+from penstock.server.live.hub import Hub
 from penstock.server.settings import ServerSettings
-from penstock.server.traffic import Traffic
-from penstock.server.upkeep import Upkeep
-from penstock.server.waiting_workers import WaitingWorkers
+from penstock.server.work.upkeep import Upkeep
+from penstock.server.work.waiting import WaitingWorkers
 
 _CALLER = "penstock.caller"
 

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from penstock.engine.call import Row
 from penstock.engine.calls import Parked
-from penstock.server.traffic import BUCKETS, Traffic
+from penstock.server.http.traffic import BUCKETS, Traffic
 from penstock.worker.memory import resident_bytes
 
 __all__ = ["CONTENT_TYPE", "exposition"]

@@ -8,14 +8,14 @@ from starlette.responses import Response
 from penstock.engine import calls
 from penstock.job import JobState
 from penstock.scaling import wanted_workers
-from penstock.server import models
-from penstock.server.documented import problems
+from penstock.server.dependencies import Caller, Service, Shared
+from penstock.server.http import models
+from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
+from penstock.server.http.statuses import problems
+from penstock.server.jobs.shapes import encode
+from penstock.server.jobs.visible import run_for
 from penstock.server.metrics import CONTENT_TYPE, exposition
-from penstock.server.problems import Problem
-from penstock.server.services import Caller, Service, Shared
-from penstock.server.shapes import encode
-from penstock.server.visible import run_for
 from penstock.worker.worker import SLOTS
 
 router = APIRouter(route_class=CheckedRoute, tags=["operations"])

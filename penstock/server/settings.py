@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from penstock.errors import InvalidInput
-from penstock.server.composer import MAX_JOBS
+from penstock.server.jobs.compose import MAX_JOBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

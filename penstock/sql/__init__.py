@@ -47,11 +47,10 @@ def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
 @cache
 def functions() -> str:
     """Every function of the engine, one file each, as one script."""
-    folder = files(__name__) / "functions"
     return "\n".join(
         file.read_text("utf-8")
-        for file in sorted(folder.iterdir(), key=lambda file: file.name)
-        if file.name.endswith(".sql")
+        for room in sorted((files(__name__) / "functions").iterdir(), key=lambda room: room.name)
+        for file in sorted(room.iterdir(), key=lambda file: file.name)
     )
 
 

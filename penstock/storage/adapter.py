@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from penstock.engine import PostgresEngine
 from penstock.engine.call import Call
-from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, one, run_script
 
 T = TypeVar("T")
 

@@ -41,7 +41,7 @@ def _folder(folder: Path) -> Store:
 def _s3(bucket: str, prefix: str, options: dict[str, str]) -> Store:
     from obstore.store import S3Store
 
-    from penstock.storage.objects import Objects
+    from penstock.storage.s3 import Objects
 
     if not bucket:
         raise InvalidInput("artifacts", "name a bucket: s3://bucket")

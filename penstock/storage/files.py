@@ -8,18 +8,18 @@ from typing import Unpack
 from uuid import UUID
 
 from penstock.artifact import Artifact
-from penstock.artifacts.faces import Blocking, Face, Waiting
-from penstock.artifacts.links import Links
-from penstock.artifacts.of_job import PutChoices, StoreKeeper, checked
-from penstock.artifacts.sources import Source, chunks_of
-from penstock.artifacts.storage import Storage
-from penstock.artifacts.sweeping import GRACE, Progress, Swept, remove_file, sweep
-from penstock.artifacts.uploading import Upload, upload
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import ArtifactExpired, InvalidInput, PenstockError, UnknownArtifact
 from penstock.job import new_job_id
 from penstock.now import run_now
 from penstock.storage import Opened, Store
+from penstock.storage.adapter import Blocking, Face, Waiting
+from penstock.storage.job_files import PutChoices, StoreKeeper, checked
+from penstock.storage.links import Links
+from penstock.storage.settings import Storage
+from penstock.storage.source import Source, chunks_of
+from penstock.storage.sweep import GRACE, Progress, Swept, remove_file, sweep
+from penstock.storage.upload import Upload, upload
 
 Listed = list[Artifact]
 HOUR = 3600

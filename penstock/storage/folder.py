@@ -16,8 +16,8 @@ from uuid import uuid4
 from obstore.store import LocalStore
 
 from penstock.errors import ArtifactExists
-from penstock.storage.objects import Digest, Objects
 from penstock.storage.protocol import Found, Store, Written
+from penstock.storage.s3 import Digest, Objects
 
 P = ParamSpec("P")
 R = TypeVar("R")

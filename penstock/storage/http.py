@@ -10,14 +10,14 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.artifacts import Keeper, PutChoices, Source
-from penstock.artifacts.sources import chunks_of
+from penstock.engine.http.client import RemoteEngine
+from penstock.engine.http.errors import ApiUnreachable
+from penstock.engine.http.messages import StoredFile
 from penstock.errors import ArtifactExists, DuplicateKey
 from penstock.job import ClaimedJob, Lease
 from penstock.now import run_now
-from penstock.remote.engine import RemoteEngine
-from penstock.remote.errors import ApiUnreachable
-from penstock.remote.messages import StoredFile
+from penstock.storage import Keeper, PutChoices, Source
+from penstock.storage.source import chunks_of
 
 _PATIENCE = 120.0
 """Seconds between two pieces, or from the last one to the answer: the store has to finish, too."""

@@ -5,15 +5,15 @@ from typing import Any, Protocol, TypedDict, Unpack
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.artifacts.faces import Blocking, Face, Waiting
-from penstock.artifacts.sources import Source, chunks_of
-from penstock.artifacts.storage import Storage
-from penstock.artifacts.writing import RunningJob, write
 from penstock.engine import PostgresEngine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
+from penstock.json import encode_args, loads
 from penstock.now import run_now
-from penstock.payload import encode_args, loads
+from penstock.storage.adapter import Blocking, Face, Waiting
+from penstock.storage.settings import Storage
+from penstock.storage.source import Source, chunks_of
+from penstock.storage.write import RunningJob, write
 
 MAX_METADATA = 16 * 1024
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from penstock.artifacts.faces import Face
 from penstock.engine import calls
 from penstock.storage import Store
+from penstock.storage.adapter import Face
 
 GRACE = 600.0
 """Seconds that a write is left alone although its run holds the job no more: it may be about to find out."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.artifacts.faces import Face
-from penstock.artifacts.sweeping import remove_file
-from penstock.artifacts.writing import write
 from penstock.engine import calls
 from penstock.engine.call import Call
 from penstock.errors import ArtifactExists
 from penstock.storage import Store
+from penstock.storage.adapter import Face
+from penstock.storage.sweep import remove_file
+from penstock.storage.write import write
 
 KIND = "upload"
 

@@ -5,13 +5,13 @@ from typing import Protocol
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.artifacts.faces import Face
-from penstock.artifacts.sweeping import remove_file
 from penstock.engine import calls
 from penstock.engine.call import Call
 from penstock.errors import ArtifactExists, LeaseLost, StorageFull
 from penstock.job import ClaimedJob, Lease
 from penstock.storage import Store
+from penstock.storage.adapter import Face
+from penstock.storage.sweep import remove_file
 
 
 class Writer(Protocol):

@@ -1,7 +1,7 @@
 """A test kit for programs that use Penstock. Its fixtures are in the module pytest_penstock."""
 
 from penstock.context import Earlier
-from penstock.testing.draining import adrain, drain
+from penstock.testing.drain import adrain, drain
 from penstock.testing.fake_clock import FakeClock
 from penstock.testing.inline import InlineRun, arun_inline, run_inline
 

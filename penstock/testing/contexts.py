@@ -13,8 +13,8 @@ from penstock.engine import PostgresEngine
 from penstock.engine.call import Call, first
 from penstock.errors import PenstockError
 from penstock.job import ClaimedJob, Lease, NewJob
-from penstock.payload import loads
-from penstock.testing.keeping import MemoryKeeper
+from penstock.json import loads
+from penstock.testing.files import MemoryKeeper
 
 _NO_LEASE = Lease(0)
 _HELLO: Call[int] = Call("select 1", [], first)

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from penstock import embedded
-from penstock.engine.migrate import migrate_on
+from penstock.engine.postgres.migrate import migrate_on
 from penstock.sql import functions, grants, migrations
 
 if TYPE_CHECKING:

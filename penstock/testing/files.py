@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Unpack
 
 from penstock.artifact import Artifact, ArtifactState, NewArtifact
-from penstock.artifacts import Keeper, PutChoices, Source
-from penstock.artifacts.of_job import checked_metadata
-from penstock.artifacts.sources import chunks_of
 from penstock.errors import ArtifactExists
 from penstock.job import ClaimedJob, Lease
+from penstock.storage import Keeper, PutChoices, Source
+from penstock.storage.job_files import checked_metadata
+from penstock.storage.source import chunks_of
 
 
 class MemoryKeeper:

@@ -13,12 +13,12 @@ from penstock.context import Earlier, JobContext, Report
 from penstock.errors import InvalidArguments, InvalidInput
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, new_job_id
+from penstock.json import encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
-from penstock.payload import encode_output, from_builtin, loads, return_type
 from penstock.testing.contexts import InlineContext, InlineSyncContext, Notes
-from penstock.testing.here import run_here
+from penstock.testing.twins import run_here
 from penstock.worker.calling import one_for_each
-from penstock.worker.endings import outcome_raised
+from penstock.worker.ending import outcome_raised
 
 R = TypeVar("R")
 

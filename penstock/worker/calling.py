@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from penstock.artifacts import Keeper
 from penstock.context import Context, JobContext, SyncContext
+from penstock.engine.http import Engine
 from penstock.errors import PenstockError, StaleArguments
 from penstock.handler import Handler
+from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze
-from penstock.payload import loads
-from penstock.remote import Engine
 from penstock.retry_rule import RetryRule
-from penstock.worker.endings import (
+from penstock.storage import Keeper
+from penstock.worker.ending import (
     Cancelled,
     Ending,
     Failed,
@@ -28,7 +28,7 @@ from penstock.worker.endings import (
     outcome_raised,
     parked,
 )
-from penstock.worker.isolation import Children
+from penstock.worker.process import Children
 from penstock.worker.run import Run
 
 Note = Callable[[Run, dict[str, Any]], None]

@@ -11,9 +11,9 @@ from uuid import UUID
 import psycopg
 
 from penstock.engine import calls
+from penstock.engine.http import Engine
 from penstock.errors import LeaseLost
 from penstock.logs import counted
-from penstock.remote import Engine
 from penstock.worker.executor import Executor
 from penstock.worker.lane import Lane
 from penstock.worker.leases import Leases

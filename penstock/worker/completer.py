@@ -9,11 +9,11 @@ from typing import Any, assert_never
 import psycopg
 
 from penstock.engine import calls
+from penstock.engine.http import Engine
 from penstock.failure import Failure
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.logs import counted
-from penstock.remote import Engine
-from penstock.worker.endings import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
+from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.failures import Failures, Fate
 from penstock.worker.lane import Lane
 from penstock.worker.loop import Loop

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from penstock.cron import RecordedSchedule, Schedule, due_ticks, next_tick
 from penstock.engine import calls
+from penstock.engine.http import Engine
 from penstock.errors import DatabaseUnavailable, PenstockError
-from penstock.remote import Engine
 from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.worker")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from penstock.errors import InvalidInput, StaleArguments, StorageFull
+from penstock.json import clean, encode_output
 from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome, Snooze
-from penstock.payload import clean, encode_output
 from penstock.retry_rule import RetryRule
 from penstock.worker.run import Run, Stop
 

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine.contact import answering_within
+from penstock.engine.outage import answering_within
 from penstock.job import ClaimedJob, Lease
+from penstock.json import clean
 from penstock.logs import current_job
-from penstock.payload import clean
 from penstock.retry_rule import RetryRule
 from penstock.worker.calling import BatchCall, Calls
-from penstock.worker.endings import Ending, Failed, Parked, Released, Settled, ending_of_raised, ending_of_stopped
+from penstock.worker.ending import Ending, Failed, Parked, Released, Settled, ending_of_raised, ending_of_stopped
 from penstock.worker.lane import Lane
 from penstock.worker.run import Run, Stop
 

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.failure import Failure, FailureHook
 from penstock.job import ClaimedJob, JobState
 from penstock.logs import current_job
-from penstock.worker.endings import Failed
+from penstock.worker.ending import Failed
 
 log = logging.getLogger("penstock.jobs")
 

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from penstock.engine import calls
 from penstock.engine.call import Call
+from penstock.engine.http import Engine
 from penstock.job import Lease
-from penstock.remote import Engine
 from penstock.worker.loop import Loop
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ import psycopg
 
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call
-from penstock.engine.connections import cut, cut_after
-from penstock.engine.listening import Notices
-from penstock.engine.runners import AsyncPsycopg, arun_script, one
+from penstock.engine.postgres.connections import cut, cut_after
+from penstock.engine.postgres.drivers import AsyncPsycopg, arun_script, one
+from penstock.engine.postgres.listen import Notices
 from penstock.job import ClaimedJob, Lease
 from penstock.worker.loop import Loop
 

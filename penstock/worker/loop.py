@@ -5,7 +5,7 @@ import logging
 
 import psycopg
 
-from penstock.engine.translate import is_lost
+from penstock.engine.postgres.errors import is_lost
 
 log = logging.getLogger("penstock.worker")
 

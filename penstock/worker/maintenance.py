@@ -5,7 +5,7 @@ import asyncio
 import time
 
 from penstock.engine import calls
-from penstock.remote import Engine
+from penstock.engine.http import Engine
 from penstock.worker.leases import Leases
 from penstock.worker.loop import Loop
 

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from penstock.worker.endings import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
+from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.memory import resident_bytes
 from penstock.worker.run import Run, Stop
 

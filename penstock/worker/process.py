@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from penstock.artifacts import Keeper
-from penstock.artifacts.of_job import StoreKeeper
+from penstock.engine.http import Engine
 from penstock.handler import Handler
-from penstock.remote import Engine
-from penstock.worker.endings import Ending, Failed
-from penstock.worker.isolated import Order, Place, serve
+from penstock.storage import Keeper
+from penstock.storage.job_files import StoreKeeper
+from penstock.worker.ending import Ending, Failed
+from penstock.worker.process_child import Order, Place, serve
 from penstock.worker.run import Run
 
 CLEANUP = 0.7

@@ -17,18 +17,18 @@ from types import FrameType
 from typing import Any
 
 from penstock.arguments import Arguments
-from penstock.artifacts import Keeper
-from penstock.artifacts.of_job import StoreKeeper
-from penstock.artifacts.storage import Elsewhere
 from penstock.context import Context, SyncContext
 from penstock.engine import PostgresEngine
+from penstock.engine.http import Engine, RemoteEngine
 from penstock.errors import StaleArguments
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
 from penstock.outcome import Cancel
-from penstock.remote import Engine, RemoteEngine
 from penstock.retry_rule import RetryRule
-from penstock.worker.endings import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
+from penstock.storage import Keeper
+from penstock.storage.job_files import StoreKeeper
+from penstock.storage.settings import Elsewhere
+from penstock.worker.ending import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
 
 _PR_SET_PDEATHSIG = 1
 

@@ -10,11 +10,11 @@ from uuid import UUID
 
 from penstock.engine import calls
 from penstock.engine.call import Call
+from penstock.engine.http import RemoteEngine
+from penstock.engine.http.messages import LONGEST_WAIT, Beat
+from penstock.engine.http.requests import extended
 from penstock.errors import LeaseLost
 from penstock.job import Lease
-from penstock.remote import RemoteEngine
-from penstock.remote.messages import LONGEST_WAIT, Beat
-from penstock.remote.requests import extended
 from penstock.worker.loop import Loop
 
 T = TypeVar("T")

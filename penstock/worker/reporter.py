@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from penstock.engine import calls
+from penstock.engine.http import Engine
 from penstock.job import Lease
-from penstock.remote import Engine
 from penstock.worker.loop import Loop
 from penstock.worker.run import Run
 

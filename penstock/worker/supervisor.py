@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 import psycopg
 
 from penstock.engine import calls
-from penstock.engine.translate import is_lost
+from penstock.engine.http import Engine
+from penstock.engine.postgres.errors import is_lost
 from penstock.job import Lease
 from penstock.logs import counted
-from penstock.remote import Engine
 from penstock.scaling import wanted_workers
-from penstock.worker.serving import FINISHED, GAVE_BACK, RECYCLED
+from penstock.worker.program import FINISHED, GAVE_BACK, RECYCLED
 
 log = logging.getLogger("penstock.supervisor")
 

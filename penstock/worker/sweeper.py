@@ -3,11 +3,11 @@
 import asyncio
 import logging
 
-from penstock.artifacts import Storage
-from penstock.artifacts.faces import Waiting
-from penstock.artifacts.sweeping import GRACE, sweep
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import DatabaseUnavailable, PenstockError
+from penstock.storage import Storage
+from penstock.storage.adapter import Waiting
+from penstock.storage.sweep import GRACE, sweep
 from penstock.worker.leases import Leases
 from penstock.worker.loop import Loop
 

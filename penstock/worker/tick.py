@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
-from penstock.artifacts.of_job import StoreKeeper
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.registry import Registry
+from penstock.storage.job_files import StoreKeeper
 from penstock.worker.calling import Calls
 from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
-from penstock.worker.endings import Ending, Released, Snoozed, Succeeded
+from penstock.worker.ending import Ending, Released, Snoozed, Succeeded
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane, check_slots

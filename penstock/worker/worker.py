@@ -11,19 +11,19 @@ from uuid import UUID
 
 import psycopg
 
-from penstock.artifacts import Keeper
-from penstock.artifacts.of_job import StoreKeeper
 from penstock.engine import PostgresEngine, calls
+from penstock.engine.http import Engine, RemoteEngine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import counted
 from penstock.registry import Registry
-from penstock.remote import Engine, RemoteEngine
+from penstock.storage import Keeper
+from penstock.storage.job_files import StoreKeeper
 from penstock.worker.calling import Calls
 from penstock.worker.claimer import Claimer
 from penstock.worker.completer import Completer
 from penstock.worker.cron import Cron
-from penstock.worker.endings import Ending
+from penstock.worker.ending import Ending
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane, check_slots

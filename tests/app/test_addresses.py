@@ -3,8 +3,8 @@
 import pytest
 
 from penstock import InvalidInput, Penstock
-from penstock.engine.address import read_address, shown_address
-from penstock.engine.migrate import migrate
+from penstock.engine.postgres.address import read_address, shown_address
+from penstock.engine.postgres.migrate import migrate
 
 SECRET = "s3cret"
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock import Handler, InvalidInput, NewJob, Penstock
 from penstock.engine.call import Call, first
-from penstock.engine.enqueueing import COPY_FROM
-from penstock.payload import loads
+from penstock.engine.postgres.enqueue import COPY_FROM
+from penstock.json import loads
 from tests.app.conftest import CountJobs
 from tests.app.worker import Worker
 from tests.values.json_values import json_values, texts

@@ -18,12 +18,12 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from penstock import Flow, NewJob, Penstock
-from penstock.engine.copying import COPY
-from penstock.engine.enqueueing import COPY_FROM, Bulk
+from penstock.engine.http import requests
+from penstock.engine.postgres.copy import COPY
+from penstock.engine.postgres.enqueue import COPY_FROM, Bulk
 from penstock.job import PLAIN, ClaimedJob, Lease, new_job_id
-from penstock.remote import requests
-from penstock.server.completing import _new_job
-from penstock.server.work_models import CompleteBatch
+from penstock.server.work.complete import _new_job
+from penstock.server.work.models import CompleteBatch
 from tests.app.test_own_async_transaction import CALLERS as ASYNC_CALLERS
 from tests.app.test_own_transaction import CALLERS
 

@@ -95,7 +95,7 @@ def test_a_server_that_is_being_restarted_is_waited_for(
         send = make_send(app)
         send.enqueue(1)
         wire.go_down()
-        monkeypatch.setattr("penstock.engine.pools.time.sleep", lambda seconds: wire.come_back())
+        monkeypatch.setattr("penstock.engine.postgres.pools.time.sleep", lambda seconds: wire.come_back())
         send.enqueue(2)
     assert count_jobs() == 2
 
@@ -110,7 +110,7 @@ async def test_it_is_waited_for_in_async_code(
         send = make_send(app)
         await send.aenqueue(1)
         wire.go_down()
-        monkeypatch.setattr("penstock.engine.pools.asyncio.sleep", come_back)
+        monkeypatch.setattr("penstock.engine.postgres.pools.asyncio.sleep", come_back)
         await send.aenqueue(2)
     assert count_jobs() == 2
 

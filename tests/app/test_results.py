@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from penstock import JobCancelled, JobFailed, JobHandle, Penstock
-from penstock.engine import waiting
+from penstock.engine.postgres import wait
 from tests.app.until import until
 from tests.app.worker import Worker
 from tests.conftest import Connect
@@ -39,8 +39,8 @@ def meanwhile(act: Callable[[], object]) -> Iterator[None]:
 @pytest.fixture
 def only_notices_wake(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking again without a notice takes so long that the test would fail."""
-    monkeypatch.setattr(waiting, "_FIRST_LOOK_AGAIN", 300.0)
-    monkeypatch.setattr(waiting, "_LAST_LOOK_AGAIN", 300.0)
+    monkeypatch.setattr(wait, "_FIRST_LOOK_AGAIN", 300.0)
+    monkeypatch.setattr(wait, "_LAST_LOOK_AGAIN", 300.0)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from penstock import ClaimedJob, Penstock
 from penstock.engine import calls
-from penstock.payload import encode_output
+from penstock.json import encode_output
 
 
 class Worker:

@@ -15,7 +15,7 @@ import psycopg
 
 from penstock import embedded
 from penstock.embedded.earlier_server import read_pid_file
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 from tests.embedded.users import processes_in
 
 PATIENCE = 30.0

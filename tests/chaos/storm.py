@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import psycopg
 
-from penstock.engine.migrate import migrate
+from penstock.engine.postgres.migrate import migrate
 from tests.chaos.clock import CLOCK, move_clock
 from tests.chaos.crew import Crew
 from tests.chaos.faults import FAULTS, USUAL, Stage

@@ -7,7 +7,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from penstock.server.auth import Authenticator
-from penstock.server.identity import SERVICE, Identity
+from penstock.server.auth.identity import SERVICE, Identity
 from penstock.server.settings import ServerSettings
 from tests.cli.conftest import Command
 

@@ -15,7 +15,7 @@ from penstock import Penstock
 from penstock.cli.try_it import commands_for, key_in_shell
 from penstock.recipes import bookmarks, calls, exports, readings
 from penstock.server.asgi import Server
-from penstock.server.serving import HttpServer, open_socket
+from penstock.server.http.uvicorn import HttpServer, open_socket
 from penstock.server.settings import ServerSettings
 
 KEY = "a-service-key-for-these-tests-0123456789"

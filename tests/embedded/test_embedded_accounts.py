@@ -13,8 +13,8 @@ import pytest
 
 import penstock
 from penstock import embedded
-from penstock.embedded.home import Home
-from penstock.embedded.within_reach import COPIES
+from penstock.embedded.folder import Home
+from penstock.embedded.reach import COPIES
 
 from .users import User, ask, nothing_runs, running, tell, wait_until
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.root
 
 ROOT = Path(penstock.__file__).parents[1]
 PACKAGES = Path(sysconfig.get_path("platlib"))
-COPY = "from penstock.embedded.within_reach import *; copy_once(*map(Path, sys.argv[1:]))"
+COPY = "from penstock.embedded.reach import *; copy_once(*map(Path, sys.argv[1:]))"
 
 
 def owner_of(pid: int) -> str:

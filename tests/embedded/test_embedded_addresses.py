@@ -10,7 +10,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded import EmbeddedError
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 
 from .users import ask, running
 

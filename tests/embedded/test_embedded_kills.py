@@ -13,7 +13,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded import locks
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 
 from .users import User, ask, keeper_of, nothing_runs, processes_in, running, tell, wait_until
 

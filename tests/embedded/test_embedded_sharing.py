@@ -11,7 +11,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded import EmbeddedPostgres, locks
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 
 from .users import User, ask, nothing_runs, running, tell, wait_until
 

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 
 from penstock.embedded import locks, run_keeper
-from penstock.embedded.home import Home
+from penstock.embedded.folder import Home
 from penstock.embedded.running import RunningServer
 
 SCRIPT = """

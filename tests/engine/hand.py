@@ -11,8 +11,8 @@ import psycopg
 
 from penstock.engine import Cursor, calls
 from penstock.engine.call import Call, Row
-from penstock.engine.enqueueing import Bulk, enqueue
-from penstock.engine.runners import Psycopg, one, run_script
+from penstock.engine.postgres.drivers import Psycopg, one, run_script
+from penstock.engine.postgres.enqueue import Bulk, enqueue
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from penstock.engine.copying import INLINE
+from penstock.engine.postgres.copy import INLINE
 from penstock.job import ClaimedJob, NewJob
 
 

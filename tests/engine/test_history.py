@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from penstock.engine import calls
-from penstock.engine.migrate import migrate_on
+from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import wait_until_blocked

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from penstock.engine import calls
-from penstock.engine.enqueueing import Bulk, enqueue
-from penstock.engine.runners import Psycopg, run_script
+from penstock.engine.postgres.drivers import Psycopg, run_script
+from penstock.engine.postgres.enqueue import Bulk, enqueue
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, NewJob
 from tests.engine.conftest import Hands

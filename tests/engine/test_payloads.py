@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from penstock.engine import calls
-from penstock.engine.copying import INLINE
-from penstock.engine.enqueueing import COPY_FROM, Bulk, enqueue
-from penstock.engine.runners import Psycopg, run_script
+from penstock.engine.postgres.copy import INLINE
+from penstock.engine.postgres.drivers import Psycopg, run_script
+from penstock.engine.postgres.enqueue import COPY_FROM, Bulk, enqueue
 from penstock.errors import DuplicateKey, IdempotencyMismatch
 from penstock.flow import batch
 from penstock.job import JobState, NewJob

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from penstock.engine import calls
-from penstock.engine.enqueueing import COPY_FROM
+from penstock.engine.postgres.enqueue import COPY_FROM
 from penstock.flow import batch
 from penstock.job import NewJob
 from tests.conftest import Connect

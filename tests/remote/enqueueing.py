@@ -4,7 +4,7 @@ from typing import Any
 
 from penstock import NewJob
 from penstock.handle import JobHandle
-from penstock.payload import encode_args
+from penstock.json import encode_args
 from tests.remote.serving import Api
 
 

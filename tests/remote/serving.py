@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import Penstock
 from penstock.server.asgi import Server
-from penstock.server.routes import work
-from penstock.server.serving import HttpServer, open_socket
+from penstock.server.http.uvicorn import HttpServer, open_socket
 from penstock.server.settings import ServerSettings
-from penstock.server.waiting_workers import WaitingWorkers
+from penstock.server.work import routes
+from penstock.server.work.waiting import WaitingWorkers
 from penstock.worker import Worker
 from tests.worker.until import until
 
@@ -60,7 +60,7 @@ class Api:
         self.app = Penstock(self._url, artifacts=self._artifacts)
         server = Server(self.app, self._settings)
         if not any(getattr(route, "path", "").startswith("/api/work") for route in server.asgi.routes):
-            server.asgi.include_router(work.router)
+            server.asgi.include_router(routes.router)
         server.asgi.add_middleware(_Counted, counted=self.requests)
         workers = server.services.workers
         assert workers is not None

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from penstock import Context, JobHandle, JobState, Penstock, SyncContext
-from penstock.remote import ApiUnreachable, KeyRefused
+from penstock.engine.http import ApiUnreachable, KeyRefused
 from penstock.worker import claimer
 from tests.conftest import Connect
 from tests.remote.enqueueing import enqueue

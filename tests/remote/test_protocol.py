@@ -11,8 +11,8 @@ import pytest
 
 from penstock import JobState, NewJob
 from penstock.job import Lease, new_job_id
-from penstock.payload import encode_args
-from penstock.server import long_polls, waiting_workers
+from penstock.json import encode_args
+from penstock.server.work import long_poll, waiting
 from tests.conftest import Connect
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api
@@ -221,7 +221,7 @@ async def test_a_waiting_claim_gets_the_job_that_comes(
 async def test_a_waiting_claim_ends_with_nothing_when_its_time_is_over(
     api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_polls, "_EXTEND", 1 / 300)
+    monkeypatch.setattr(long_poll, "_EXTEND", 1 / 300)
     lease = await open_lease(client)
     until_when = "select expires_at from penstock.leases where id = %s"
     [[before]] = watch.execute(until_when, [lease]).fetchall()
@@ -300,7 +300,7 @@ async def test_work_that_a_vanished_worker_was_told_of_is_told_to_another(
     api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asked to be woken, and is not there when it is: between two of its requests it died."""
-    monkeypatch.setattr(waiting_workers, "OUT_OF_SIGHT", 0.2)
+    monkeypatch.setattr(waiting, "OUT_OF_SIGHT", 0.2)
     dead, alive = await open_lease(client), await open_lease(client)
     body = {"queues": ["default"]}
     assert (await client.put(f"/api/work/leases/{dead}/waiting", json=body)).json() == {"rated": False, "lookIn": None}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock import JobState, Penstock
-from penstock.server import waiting_workers
+from penstock.server.work import waiting
 from tests.remote.enqueueing import enqueue
 from tests.remote.serving import Api, working
 from tests.worker.pooler import PROGRAM, pgbouncer
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 async def api(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
-    monkeypatch.setattr(waiting_workers, "_ECHO", 0.2)
+    monkeypatch.setattr(waiting, "_ECHO", 0.2)
     with pgbouncer(url) as address:
         api = Api(address, tmp_path / "artifacts")
         await api.start()

@@ -10,7 +10,7 @@ import pytest
 from penstock import Backoff, Context, Flow, JobState, NewJob, Penstock, Snooze, SyncContext
 from penstock.engine.call import Call, all_rows
 from penstock.errors import JobFailed
-from penstock.payload import encode_args
+from penstock.json import encode_args
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api, working
 from tests.worker.until import soon, until

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.server.tokens import mint
+from penstock.server.auth.jwt import mint
 from tests.app.until import until
 from tests.server.api import KEY, SECRET
 

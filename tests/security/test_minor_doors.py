@@ -9,8 +9,8 @@ from penstock.artifact import NewArtifact, folder_of
 from penstock.errors import InvalidInput
 from penstock.job import new_job_id
 from penstock.server import Server, ServerSettings
-from penstock.server.file_headers import disposition
-from penstock.server.zipping import entry_names
+from penstock.server.files.headers import disposition
+from penstock.server.files.zip import entry_names
 from tests.server.api import KEY, SECRET, Api, Asking, asking
 from tests.worker.running import working
 

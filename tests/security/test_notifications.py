@@ -12,11 +12,11 @@ from psycopg import errors
 
 from penstock import Penstock
 from penstock.engine import calls
-from penstock.engine.listening import Notices
-from penstock.engine.migrate import migrate
-from penstock.engine.runners import Psycopg
+from penstock.engine.postgres.drivers import Psycopg
+from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
-from penstock.server.waiting_workers import WaitingWorkers
+from penstock.server.work.waiting import WaitingWorkers
 from tests.conftest import Connect
 from tests.security.conftest import Connection, OpenStranger
 from tests.server.watching import Ear, started

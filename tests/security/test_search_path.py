@@ -13,7 +13,7 @@ import pytest
 import penstock
 from penstock import Penstock
 from penstock.engine import PostgresEngine, calls
-from penstock.engine.migrate import migrate_on
+from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import NewJob
 from tests.conftest import Connect
 from tests.security.conftest import STRANGER, Connection

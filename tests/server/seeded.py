@@ -17,8 +17,8 @@ import uvicorn
 from penstock import Context, Flow, Penstock
 from penstock.engine import calls
 from penstock.server import Server, ServerSettings
-from penstock.server.artifact_links import link_to
 from penstock.server.auth import mint
+from penstock.server.files.links import link_to
 from tests.server.api import KEY, SECRET
 
 T = TypeVar("T")

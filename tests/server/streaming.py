@@ -12,7 +12,7 @@ import uvicorn
 
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
-from penstock.server.live import Hub
+from penstock.server.live.hub import Hub
 
 SERVICE_KEY = "a-service-key-of-some-length"
 JWT_SECRET = "a secret of at least thirty-two bytes"

@@ -14,9 +14,9 @@ from psycopg.errors import InsufficientPrivilege
 
 from penstock import Penstock
 from penstock.artifact import Artifact
-from penstock.artifacts.links import Links
-from penstock.server.file_headers import disposition
+from penstock.server.files.headers import disposition
 from penstock.storage import store_at
+from penstock.storage.links import Links
 from tests.conftest import Connect
 from tests.server.api import KEY, Api
 from tests.server.making import make_handler, stored

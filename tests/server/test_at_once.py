@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from penstock.server.at_once import run_now
+from penstock.server.http.eager import run_now
 
 
 async def test_what_waits_for_nothing_is_done_when_it_returns() -> None:

@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 
 from penstock import InvalidInput
 from penstock.server.auth import Authenticator, mint
-from penstock.server.identity import ANONYMOUS, SERVICE, Identity
-from penstock.server.problems import Problem
+from penstock.server.auth.identity import ANONYMOUS, SERVICE, Identity
+from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
 
 SECRET = "a-secret-that-only-the-issuer-and-we-know"
@@ -301,7 +301,7 @@ async def test_a_token_is_verified_again_after_a_minute() -> None:
 
 
 async def test_only_so_many_tokens_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.server.auth.REMEMBERED", 2)
+    monkeypatch.setattr("penstock.server.auth.authenticate.REMEMBERED", 2)
     authenticator = Authenticator(SETTINGS)
     tokens = [Headers({"apikey": signed(claims(sub=f"user {number}"))}) for number in range(3)]
     users = [await authenticator.identify(each) for each in tokens]

@@ -101,7 +101,7 @@ async def test_a_server_that_began_without_it_says_so_in_time_too(api: Api, wire
 async def test_a_worker_says_once_that_it_is_lost_and_once_that_it_is_back(
     app: Penstock, wire: Wire, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.engine.pools.RESTART", 0.1)
+    monkeypatch.setattr("penstock.engine.postgres.pools.RESTART", 0.1)
     async with working(app) as worker:
         wire.go_down()
         caplog.set_level("DEBUG", "penstock.worker")

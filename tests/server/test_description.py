@@ -9,7 +9,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
-from penstock.server.examples import EXAMPLES
+from penstock.server.http.examples import EXAMPLES
 
 DESCRIPTION = Server(Penstock("postgresql://nowhere"), ServerSettings()).asgi.openapi()
 OPERATIONS = {

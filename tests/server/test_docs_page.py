@@ -5,7 +5,7 @@ from copy import deepcopy
 
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
-from penstock.server.docs_page import page
+from penstock.server.http.docs_page import page
 from tests.server.api import Api
 
 

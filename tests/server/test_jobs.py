@@ -7,7 +7,7 @@ import pytest
 
 from penstock import Context, Fail, Flow, Penstock
 from penstock.engine import calls
-from penstock.server.states import State
+from penstock.server.live.states import State
 from penstock.testing import adrain
 from tests.server.api import Api
 

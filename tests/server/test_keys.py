@@ -14,8 +14,8 @@ from joserfc.jws import JWSRegistry
 from starlette.datastructures import Headers
 
 from penstock.server.auth import Authenticator
-from penstock.server.keys import read_keys
-from penstock.server.problems import Problem
+from penstock.server.auth.jwks import read_keys
+from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
 from tests.http_server import Answer, Request, serving
 

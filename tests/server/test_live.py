@@ -9,8 +9,8 @@ from penstock.artifact import Artifact
 from penstock.engine import calls
 from penstock.flow import batch
 from penstock.job import NewJob
-from penstock.server.live import Hub
-from penstock.server.states import Link, State
+from penstock.server.live.hub import Hub
+from penstock.server.live.states import Link, State
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.server.watching import Counted, Ear, so, started

@@ -10,8 +10,8 @@ import pytest
 
 from penstock.engine import calls
 from penstock.engine.call import Call
-from penstock.server import live
-from penstock.server.live import Hub
+from penstock.server.live import hub as module
+from penstock.server.live.hub import Hub
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.server.watching import Counted, Ear, so, started
@@ -150,8 +150,8 @@ async def test_a_failed_look_leaves_nobody_behind(hub: Hub, hand: Hand, monkeypa
 async def test_behind_a_transaction_pooler_all_watched_jobs_are_polled_in_one_query(
     url: str, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "_ECHO", 0.2)
-    monkeypatch.setattr(live, "_POLL", 0.05)
+    monkeypatch.setattr(module, "_ECHO", 0.2)
+    monkeypatch.setattr(module, "_POLL", 0.05)
     ids = [hand.add() for _ in range(5)]
     worker = hand.worker()
     jobs = worker.claim(5)

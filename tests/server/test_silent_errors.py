@@ -13,7 +13,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from penstock import Penstock
-from penstock.engine import pools
+from penstock.engine.postgres import pools
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
 from tests.server.api import KEY, SECRET, Api, Asking

@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from penstock.server import live
-from penstock.server.states import State
+from penstock.server.live import hub
+from penstock.server.live.states import State
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.server.streaming import Running, path_of, serving, streaming
@@ -166,7 +166,7 @@ async def test_a_stream_goes_on_when_the_listening_connection_is_lost(url: str, 
 async def test_behind_a_transaction_pooler_a_stream_polls(
     url: str, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "_ECHO", 0.2)
+    monkeypatch.setattr(hub, "_ECHO", 0.2)
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from penstock import InvalidInput, Penstock, PenstockError
-from penstock.artifacts.links import signing_secret_of
-from penstock.artifacts.watch_token import make_watch_token
+from penstock.storage.links import signing_secret_of
+from penstock.storage.watch_token import make_watch_token
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.server.streaming import SERVICE_KEY, Running, path_of, serving, streaming

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import Penstock
-from penstock.server.zipping import entry_names
+from penstock.server.files.zip import entry_names
 from tests.conftest import Connect
 from tests.server.api import KEY, Api
 from tests.server.making import make_handler, run_all, start_batch, stored

@@ -8,8 +8,8 @@ from typing import TypeVar
 from penstock.engine import PostgresEngine
 from penstock.engine.call import Call
 from penstock.job import NewJob
-from penstock.server.live import Hub
-from penstock.server.states import State
+from penstock.server.live.hub import Hub
+from penstock.server.live.states import State
 from tests.worker.until import soon, until
 
 T = TypeVar("T")

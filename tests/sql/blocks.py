@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 
 from penstock.engine.call import Call
-from penstock.engine.runners import Psycopg
+from penstock.engine.postgres.drivers import Psycopg
 from penstock.sql import render
 
 _TIMES = 15

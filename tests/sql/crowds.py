@@ -11,7 +11,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from penstock.engine.migrate import migrate_on
+from penstock.engine.postgres.migrate import migrate_on
 from penstock.sql import migrations
 from tests.sql import crowd_rows
 from tests.sql.crowd_rows import NOON

@@ -12,7 +12,7 @@ from pathlib import Path
 import penstock.sql
 from penstock import embedded
 from penstock.embedded.binaries import Version, shipped_binaries
-from penstock.engine.migrate import migrate
+from penstock.engine.postgres.migrate import migrate
 
 COMMITTED = Path(penstock.sql.__file__).with_name("schema.sql")
 REFRESH = "python -m tests.sql.dump_schema"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from penstock.engine.call import Call
-from penstock.engine.runners import Psycopg
+from penstock.engine.postgres.drivers import Psycopg
 
 T = TypeVar("T")
 Node = dict[str, Any]

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from penstock.engine.migrate import migrate
+from penstock.engine.postgres.migrate import migrate
 from penstock.testing.database import throw_away
 
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from penstock.engine import PostgresEngine, calls
-from penstock.engine.migrate import Migrated, migrate, migrate_on
+from penstock.engine.postgres.migrate import Migrated, migrate, migrate_on
 from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.job import JobState, NewJob
 from penstock.sql import migrations, render

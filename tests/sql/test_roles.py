@@ -18,7 +18,7 @@ from psycopg.conninfo import make_conninfo
 from penstock import embedded
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call, first
-from penstock.engine.migrate import migrate
+from penstock.engine.postgres.migrate import migrate
 from penstock.errors import RolesMissing
 from penstock.job import JobState, NewJob
 from tests.sql.neighbours import claims_of

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from penstock.embedded.binaries import Version
-from penstock.engine.migrate import migrate
+from penstock.engine.postgres.migrate import migrate
 from tests.sql.dump_schema import COMMITTED, REFRESH, dump_schema, newest_shipped
 
 

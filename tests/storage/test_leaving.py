@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import asyncio
 from obstore.store import MemoryStore
-from penstock.storage.objects import Objects
+from penstock.storage.s3 import Objects
 
 async def main() -> None:
     store = Objects(MemoryStore())

@@ -18,7 +18,7 @@ import pytest
 from penstock.errors import ArtifactExists, InvalidInput, StoreFault
 from penstock.now import run_now
 from penstock.storage import Store, folder, store_at
-from penstock.storage.objects import PART, run_through
+from penstock.storage.s3 import PART, run_through
 from tests.storage.seaweed import SECRET, Seaweed
 
 MEGABYTE = b"m" * 1024 * 1024

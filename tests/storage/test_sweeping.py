@@ -9,11 +9,11 @@ import pytest
 
 from penstock import Context, Penstock
 from penstock.artifact import Artifact
-from penstock.artifacts.faces import Waiting
-from penstock.artifacts.sweeping import remove_file
 from penstock.engine import calls
 from penstock.errors import ArtifactExpired, UnknownArtifact
 from penstock.flow import Flow
+from penstock.storage.adapter import Waiting
+from penstock.storage.sweep import remove_file
 from penstock.worker import sweeper
 from tests.conftest import Connect
 from tests.storage.test_putting import claim, files_in

@@ -8,7 +8,7 @@ import pytest
 
 from penstock import Context, InvalidArguments, InvalidInput, JobContext, SyncContext
 from penstock.arguments import Arguments
-from penstock.payload import loads
+from penstock.json import loads
 
 
 class RicherContext(Context):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from penstock import InvalidArguments, PayloadTooLarge
-from penstock.payload import MAX_BLOB, MAX_PAYLOAD, encode_args, encode_output, loads
+from penstock.json import MAX_BLOB, MAX_PAYLOAD, encode_args, encode_output, loads
 from tests.values.json_values import json_values, texts
 
 names = st.text("abcxyz", min_size=1, max_size=3)

@@ -2,8 +2,8 @@
 
 from penstock.engine import calls
 from penstock.engine.call import Call, first
+from penstock.engine.http import Engine
 from penstock.job import Lease
-from penstock.remote import Engine
 
 
 def take_back(engine: Engine, lease: Lease) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
-from penstock.engine.listening import Notices
+from penstock.engine.postgres.listen import Notices
 from tests.worker import in_process
 from tests.worker.running import working
 from tests.worker.until import soon, until

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from penstock import JobState, Penstock
-from penstock.engine.listening import Notices
+from penstock.engine.postgres.listen import Notices
 from penstock.worker import Worker
 from tests.conftest import Connect
 from tests.worker.running import working

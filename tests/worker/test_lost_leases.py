@@ -9,8 +9,9 @@ import psycopg
 import pytest
 
 from penstock import Context, JobState, Penstock
-from penstock.engine import calls, pools
+from penstock.engine import calls
 from penstock.engine.call import Call
+from penstock.engine.postgres import pools
 from penstock.job import ClaimedJob, Lease
 from penstock.worker import Worker
 from penstock.worker.lane import Lane

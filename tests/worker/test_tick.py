@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Context, Fail, Handler, InvalidInput, JobState, Penstock, Snooze
-from penstock.engine import pools
+from penstock.engine.postgres import pools
 from penstock.job import NewJob
 from penstock.worker import tick
 from penstock.worker.tick import Budget

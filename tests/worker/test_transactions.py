@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Cancel, Context, Flow, JobCancelled, JobFailed, JobState, NewJob, Penstock, SyncContext
-from penstock.engine.connections import cut
+from penstock.engine.postgres.connections import cut
 from penstock.outcome import Outcome
 from tests.conftest import Connect
 from tests.worker import in_process

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Context, JobState, Penstock
-from penstock.engine import listening
 from penstock.engine.call import Call
+from penstock.engine.postgres import listen as listen_module
 from penstock.job import Lease
 from penstock.worker import Worker, claimer, maintenance
 from penstock.worker import worker as worker_module
@@ -343,7 +343,7 @@ async def test_jobs_flow_while_a_worker_cannot_listen(
 
     async with working(app) as worker:
         await until_waiting(watch, worker)
-        monkeypatch.setattr(listening, "settings_for", refuse)
+        monkeypatch.setattr(listen_module, "settings_for", refuse)
         watch.execute("select pg_terminate_backend(backend) from penstock.waiting")
         await soon(refused.wait())
         for number in range(3):

@@ -8,9 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from penstock.engine.call import Call, Row, first, nothing
-from penstock.engine.calls.arrays import InHand, array_of_claims, array_of_ids
 from penstock.engine.calls.text import first_column, from_json, to_json
 from penstock.engine.cursor import Cursor
+from penstock.engine.postgres.arrays import InHand, array_of_claims, array_of_ids
 from penstock.job import ClaimedJob, JobState, Lease
 
 

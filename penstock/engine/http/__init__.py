@@ -1,8 +1,8 @@
 """Working without a database connection: the engine as a worker needs it, over the HTTP API."""
 
 from penstock.engine import PostgresEngine
-from penstock.remote.engine import RemoteEngine
-from penstock.remote.errors import ApiUnreachable, KeyRefused, NoDatabase
+from penstock.engine.http.client import RemoteEngine
+from penstock.engine.http.errors import ApiUnreachable, KeyRefused, NoDatabase
 
 Engine = PostgresEngine | RemoteEngine
 """What a worker lives on."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from penstock.engine.http.errors import ApiUnreachable, KeyRefused
 from penstock.errors import DuplicateKey, InvalidInput, LeaseLost, PayloadTooLarge, PenstockError, StorageFull
-from penstock.remote.errors import ApiUnreachable, KeyRefused
 
 RESTART = 10.0
 """Seconds to go on asking an API that was there before: it may be restarting."""

@@ -11,14 +11,14 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from penstock.engine.call import Call
-from penstock.engine.contact import Outage
+from penstock.engine.http import requests
+from penstock.engine.http.answers import Tries, refusal
+from penstock.engine.http.errors import ApiUnreachable, no_database
+from penstock.engine.http.messages import Beat
+from penstock.engine.http.requests import Exchange, Request
+from penstock.engine.outage import Outage
 from penstock.errors import DuplicateKey, InvalidInput, PenstockError
 from penstock.job import ClaimedJob, Lease, NewJob
-from penstock.remote import requests
-from penstock.remote.answers import Tries, refusal
-from penstock.remote.errors import ApiUnreachable, no_database
-from penstock.remote.messages import Beat
-from penstock.remote.requests import Exchange, Request
 
 if TYPE_CHECKING:
     import httpx

@@ -11,10 +11,10 @@ import msgspec
 
 from penstock.engine.call import Call
 from penstock.engine.calls import Backlog, Extended
+from penstock.engine.http import messages
+from penstock.engine.http.errors import no_database
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
-from penstock.payload import loads
-from penstock.remote import messages
-from penstock.remote.errors import no_database
+from penstock.json import loads
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from penstock.engine.runners import DBAPI, AsyncPsycopg, AsyncRunner, Dollar, Psycopg, Runner, SQLAlchemy
+from penstock.engine.postgres.drivers import DBAPI, AsyncPsycopg, AsyncRunner, Dollar, Psycopg, Runner, SQLAlchemy
 from penstock.errors import UnsupportedConnection
 
 

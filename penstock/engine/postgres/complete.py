@@ -5,8 +5,8 @@ from typing import Any
 
 from penstock.engine import calls
 from penstock.engine.call import Script
-from penstock.engine.calls.arrays import InHand
-from penstock.engine.enqueueing import enqueue
+from penstock.engine.postgres.arrays import InHand
+from penstock.engine.postgres.enqueue import enqueue
 from penstock.job import Lease, NewJob
 
 

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from penstock.errors import DatabaseUnavailable
 
 if TYPE_CHECKING:
-    from penstock.engine.contact import Contact
+    from penstock.engine.outage import Contact
 
 T = TypeVar("T")
 

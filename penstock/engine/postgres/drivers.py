@@ -9,7 +9,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from penstock.engine.call import Call, Copy, Script
-from penstock.engine.translate import translate
+from penstock.engine.postgres.errors import translate
 from penstock.errors import RolesMissing
 from penstock.sql import render
 

@@ -12,12 +12,10 @@ import psycopg
 
 from penstock.engine import calls
 from penstock.engine.call import Call
-from penstock.engine.callers import async_runner_for, runner_for
-from penstock.engine.contact import Outage
 from penstock.engine.cursor import Cursor
-from penstock.engine.enqueueing import COPY_FROM, Bulk, Work, enqueue, ids_of
-from penstock.engine.pools import Pools
-from penstock.engine.runners import (
+from penstock.engine.outage import Outage
+from penstock.engine.postgres.callers import async_runner_for, runner_for
+from penstock.engine.postgres.drivers import (
     AsyncActingAs,
     AsyncPsycopg,
     AsyncRunner,
@@ -27,7 +25,9 @@ from penstock.engine.runners import (
     one,
     run_script,
 )
-from penstock.engine.translate import sqlstate
+from penstock.engine.postgres.enqueue import COPY_FROM, Bulk, Work, enqueue, ids_of
+from penstock.engine.postgres.errors import sqlstate
+from penstock.engine.postgres.pools import Pools
 from penstock.errors import DatabaseUnavailable, DuplicateKey
 from penstock.job import ClaimedJob, Enqueued, Lease, NewJob
 

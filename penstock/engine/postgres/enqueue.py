@@ -12,7 +12,7 @@ from uuid_utils import uuid7
 
 from penstock.engine import calls
 from penstock.engine.call import Copy, Script
-from penstock.engine.copying import COPY, COPY_PAYLOADS, INLINE, payload_rows, rows
+from penstock.engine.postgres.copy import COPY, COPY_PAYLOADS, INLINE, payload_rows, rows
 from penstock.errors import DuplicateKey
 from penstock.job import PLAIN, Enqueued, NewJob
 

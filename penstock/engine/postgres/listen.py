@@ -10,9 +10,9 @@ from psycopg import sql
 
 from penstock.engine import calls
 from penstock.engine.call import Call, nothing
-from penstock.engine.connections import AsyncConnection, cut_after, settings_for
-from penstock.engine.postgres import PostgresEngine
-from penstock.engine.runners import AsyncPsycopg
+from penstock.engine.postgres.connections import AsyncConnection, cut_after, settings_for
+from penstock.engine.postgres.drivers import AsyncPsycopg
+from penstock.engine.postgres.engine import PostgresEngine
 
 log = logging.getLogger("penstock.engine")
 

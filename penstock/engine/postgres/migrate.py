@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from penstock.engine.address import read_address
+from penstock.engine.postgres.address import read_address
 from penstock.errors import PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 

@@ -8,8 +8,8 @@ from psycopg import sql
 
 from penstock.engine import calls
 from penstock.engine.call import Script
-from penstock.engine.postgres import PostgresEngine
-from penstock.engine.runners import AsyncPsycopg, Psycopg, arun_script, run_script
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, run_script
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.job import Job
 
 _FIRST_LOOK_AGAIN = 0.05

@@ -9,11 +9,11 @@ from hashlib import sha256
 from joserfc.jwk import Key
 
 from penstock.errors import InvalidInput
-from penstock.server.identity import ANONYMOUS, SERVICE, Identity
-from penstock.server.keys import Keys
-from penstock.server.problems import Problem
+from penstock.server.auth.identity import ANONYMOUS, SERVICE, Identity
+from penstock.server.auth.jwks import Keys
+from penstock.server.auth.jwt import InvalidToken, Unverified, check, mint, read_header, secret_key, verify
+from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
-from penstock.server.tokens import InvalidToken, Unverified, check, mint, read_header, secret_key, verify
 
 __all__ = ["Authenticator", "mint"]
 

@@ -14,7 +14,7 @@ from joserfc.jwk import Key, OctKey
 from joserfc.jws import JWSRegistry
 
 from penstock.errors import InvalidInput
-from penstock.server.identity import ANONYMOUS, SERVICE, Identity
+from penstock.server.auth.identity import ANONYMOUS, SERVICE, Identity
 from penstock.server.settings import ServerSettings
 
 MAX_TOKEN = 16_384

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from penstock.artifact import Artifact
-from penstock.artifacts.links import Purpose
 from penstock.engine import calls
-from penstock.server.identity import Identity
-from penstock.server.services import Services
-from penstock.server.signing import links_for
-from penstock.server.visible import run_for
+from penstock.server.auth.identity import Identity
+from penstock.server.dependencies import Services
+from penstock.server.files.signing import links_for
+from penstock.server.jobs.visible import run_for
+from penstock.storage.links import Purpose
 
 
 async def links_of(services: Services, caller: Identity, job: UUID, *, flow: bool = True) -> list[dict[str, Any]]:

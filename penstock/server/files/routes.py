@@ -11,21 +11,21 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from penstock.artifact import Artifact
 from penstock.engine import calls
-from penstock.server.artifact_links import link_to
-from penstock.server.documented import problems
-from penstock.server.file_headers import Unsatisfiable, disposition, matches, read_range
+from penstock.server.auth.identity import Identity
+from penstock.server.dependencies import Caller, Services, Shared
+from penstock.server.files import zip_routes
+from penstock.server.files.headers import Unsatisfiable, disposition, matches, read_range
+from penstock.server.files.links import link_to
+from penstock.server.files.signing import links_for
+from penstock.server.http.models import Shape
+from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
-from penstock.server.identity import Identity
-from penstock.server.models import Shape
-from penstock.server.problems import Problem
-from penstock.server.routes import zips
-from penstock.server.services import Caller, Services, Shared
-from penstock.server.shapes import encode
-from penstock.server.signing import links_for
-from penstock.server.visible import run_for
+from penstock.server.http.statuses import problems
+from penstock.server.jobs.shapes import encode
+from penstock.server.jobs.visible import run_for
 
 router = APIRouter(route_class=CheckedRoute, tags=["artifacts"])
-router.include_router(zips.router)
+router.include_router(zip_routes.router)
 
 _JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-store"}

@@ -4,9 +4,9 @@ import logging
 import secrets
 from functools import cache
 
-from penstock.artifacts.links import Links
 from penstock.errors import InvalidInput
 from penstock.server.settings import ServerSettings
+from penstock.storage.links import Links
 
 log = logging.getLogger("penstock.server")
 

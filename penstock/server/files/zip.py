@@ -10,10 +10,10 @@ from zipstream import ZIP_DEFLATED, ZIP_STORED, ZipStream
 from penstock.artifact import Artifact
 from penstock.engine import calls
 from penstock.now import run_now
-from penstock.server.file_headers import disposition, harmless
-from penstock.server.services import Services
+from penstock.server.dependencies import Services
+from penstock.server.files.headers import disposition, harmless
 from penstock.storage import Store
-from penstock.storage.objects import run_through
+from penstock.storage.s3 import run_through
 
 _COMPRESSIBLE = re.compile(
     r"text/.*|application/(json|xml|javascript|x-ndjson|yaml|sql|.*\+(json|xml))|image/(svg\+xml|bmp)|audio/(x-)?wav",

@@ -11,15 +11,15 @@ from penstock.artifact import Artifact
 from penstock.engine import calls
 from penstock.flow import BATCH
 from penstock.job import JobState
-from penstock.server.documented import problems
+from penstock.server.auth.identity import Identity
+from penstock.server.dependencies import Caller, Services, Shared
+from penstock.server.files.zip import send_zip
+from penstock.server.http.models import Shape
+from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
-from penstock.server.identity import Identity
-from penstock.server.models import Shape
-from penstock.server.problems import Problem
-from penstock.server.services import Caller, Services, Shared
-from penstock.server.shapes import encode
-from penstock.server.visible import run_for, visible_job
-from penstock.server.zipping import send_zip
+from penstock.server.http.statuses import problems
+from penstock.server.jobs.shapes import encode
+from penstock.server.jobs.visible import run_for, visible_job
 
 router = APIRouter(route_class=CheckedRoute)
 

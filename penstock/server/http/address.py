@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.artifacts.links import address
 from penstock.errors import InvalidInput
 from penstock.server.settings import ServerSettings
+from penstock.storage.links import address
 
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?")
 _PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)*")

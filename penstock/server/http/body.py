@@ -8,7 +8,7 @@ from collections.abc import Collection
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.server.problems import Problem
+from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
 
 _SLOWEST = 10_000

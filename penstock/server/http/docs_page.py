@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from penstock.artifacts.links import address as address_of_request
+from penstock.storage.links import address as address_of_request
 
 Described = Mapping[str, Any]
 

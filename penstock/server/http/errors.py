@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from penstock import errors
-from penstock.engine.translate import is_lost
-from penstock.server.problems import Problem
+from penstock.engine.postgres.errors import is_lost
+from penstock.server.http.problems import Problem
 
 log = logging.getLogger("penstock.server")
 

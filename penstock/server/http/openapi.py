@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from penstock.server.examples import ANSWERS, EXAMPLES
-from penstock.server.models import ProblemBody
-from penstock.server.routes import stream
+from penstock.server.http.examples import ANSWERS, EXAMPLES
+from penstock.server.http.models import ProblemBody
+from penstock.server.live import sse
 
 _JSON = "application/json"
 _BEARER = {"type": "http", "scheme": "bearer", "description": "A user's JWT, or the service key."}
@@ -24,7 +24,7 @@ def described(api: FastAPI) -> dict[str, Any]:
 
 def _describe(api: FastAPI) -> dict[str, Any]:
     description = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
-    description["paths"] |= stream.openapi_paths
+    description["paths"] |= sse.openapi_paths
     components = description["components"]
     components["securitySchemes"] = {"bearer": _BEARER}
     problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")

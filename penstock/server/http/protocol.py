@@ -12,7 +12,7 @@ import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from penstock.server.problems import CONTENT_TYPE
+from penstock.server.http.problems import CONTENT_TYPE
 from penstock.server.settings import ServerSettings
 
 _PIPELINED = 32

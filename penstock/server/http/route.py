@@ -8,7 +8,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from penstock.server.services import service_only, user_or_service
+from penstock.server.dependencies import service_only, user_or_service
 
 _CHECKS = (service_only, user_or_service)
 

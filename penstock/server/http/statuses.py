@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
-from penstock.server.problems import CONTENT_TYPE
+from penstock.server.http.problems import CONTENT_TYPE
 
 _MEANINGS = {
     400: "The request cannot be read.",

@@ -12,16 +12,17 @@ from penstock.engine import calls
 from penstock.engine.call import Call, all_rows
 from penstock.engine.calls import SeenJob
 from penstock.job import JobState
-from penstock.server import models, starting
-from penstock.server.artifact_links import artifact_links
-from penstock.server.composer import compose
-from penstock.server.documented import problems
-from penstock.server.following import JobCaller
+from penstock.server.dependencies import Caller, Shared
+from penstock.server.files.links import artifact_links
+from penstock.server.http import models
+from penstock.server.http.problems import Problem, not_found
 from penstock.server.http.route import CheckedRoute
-from penstock.server.problems import Problem, not_found
-from penstock.server.services import Caller, Shared
-from penstock.server.shapes import encode, job_shape, service_shape, version_of, worker_shape
-from penstock.server.visible import run_for, visible_job
+from penstock.server.http.statuses import problems
+from penstock.server.jobs import start
+from penstock.server.jobs.compose import compose
+from penstock.server.jobs.shapes import encode, job_shape, service_shape, version_of, worker_shape
+from penstock.server.jobs.visible import run_for, visible_job
+from penstock.server.live.follow import JobCaller
 
 router = APIRouter(route_class=CheckedRoute, tags=["jobs"])
 
@@ -61,8 +62,8 @@ async def refuse_method() -> Response:
     responses=problems(403, 429, 507),
 )
 async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
-    choices = starting.Chosen(run_at=body.run_at, delay=body.delay, priority=body.priority, queue=body.queue)
-    enqueued = await starting.start(
+    choices = start.Chosen(run_at=body.run_at, delay=body.delay, priority=body.priority, queue=body.queue)
+    enqueued = await start.start(
         shared.app,
         caller,
         body.type,
@@ -88,7 +89,7 @@ async def start_batch(
     body: models.BatchRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None
 ) -> Response:
     items = [(item.type, item.params) for item in body.jobs]
-    batch, *jobs = await starting.start_batch(
+    batch, *jobs = await start.start_batch(
         shared.app, caller, items, owner=body.owner, org=body.org, key=key, counts=body.quota
     )
     answer = {

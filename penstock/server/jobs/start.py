@@ -19,8 +19,8 @@ from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handler import Choices, Handler
 from penstock.job import Enqueued, NewJob
-from penstock.server.composer import compose, compose_if_large
-from penstock.server.identity import Identity
+from penstock.server.auth.identity import Identity
+from penstock.server.jobs.compose import compose, compose_if_large
 
 
 class Chosen(TypedDict, total=False):

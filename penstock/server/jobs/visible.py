@@ -7,9 +7,9 @@ from uuid import UUID
 from penstock.engine import calls
 from penstock.engine.call import Call
 from penstock.engine.calls import SeenJob
-from penstock.server.identity import Identity
-from penstock.server.problems import not_found
-from penstock.server.services import Services
+from penstock.server.auth.identity import Identity
+from penstock.server.dependencies import Services
+from penstock.server.http.problems import not_found
 
 T = TypeVar("T")
 

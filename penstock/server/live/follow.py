@@ -9,14 +9,14 @@ from uuid import UUID
 import msgspec
 from fastapi import Depends, Request
 
-from penstock.artifacts.links import signing_secret
-from penstock.artifacts.watch_token import read_watch_token
 from penstock.engine.calls import SeenJob
+from penstock.server.auth.identity import Identity
+from penstock.server.dependencies import Services, services_of, user_or_service
 from penstock.server.http.address import scrub
-from penstock.server.identity import Identity
-from penstock.server.problems import Problem, not_found
-from penstock.server.services import Services, services_of, user_or_service
-from penstock.server.states import State
+from penstock.server.http.problems import Problem, not_found
+from penstock.server.live.states import State
+from penstock.storage.links import signing_secret
+from penstock.storage.watch_token import read_watch_token
 
 
 async def caller_of_job(request: Request) -> Identity:

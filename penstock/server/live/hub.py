@@ -14,10 +14,10 @@ import msgspec
 from penstock.artifact import Artifact
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.calls import SeenJob
-from penstock.engine.listening import Notices
+from penstock.engine.postgres.listen import Notices
 from penstock.job import JobState
-from penstock.server.looking import Looker
-from penstock.server.states import Link, State
+from penstock.server.live.lookup import Looker
+from penstock.server.live.states import Link, State
 from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.server")

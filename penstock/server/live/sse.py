@@ -15,14 +15,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from penstock.artifacts.links import address
-from penstock.server.at_once import run_now
-from penstock.server.documented import problems
-from penstock.server.following import caller_of_stream, seconds_open
-from penstock.server.problems import Problem, not_found
-from penstock.server.services import services_of
-from penstock.server.states import State, event, piece
-from penstock.server.visible import visible_job
+from penstock.server.dependencies import services_of
+from penstock.server.http.eager import run_now
+from penstock.server.http.problems import Problem, not_found
+from penstock.server.http.statuses import problems
+from penstock.server.jobs.visible import visible_job
+from penstock.server.live.follow import caller_of_stream, seconds_open
+from penstock.server.live.states import State, event, piece
+from penstock.storage.links import address
 
 log = logging.getLogger("penstock.server")
 

@@ -8,7 +8,7 @@ from starlette.types import Message
 
 from penstock.engine.calls import SeenJob
 from penstock.job import JobState
-from penstock.server.shapes import encode, job_shape, percent_of, version_of
+from penstock.server.jobs.shapes import encode, job_shape, percent_of, version_of
 
 Link = Mapping[str, Any]
 """An artifact as a client sees it, with where to fetch it."""

@@ -9,13 +9,13 @@ import psycopg
 from penstock.app import Penstock
 from penstock.engine import PostgresEngine, calls
 from penstock.engine.call import Call
-from penstock.engine.completing import complete_with
-from penstock.engine.runners import AsyncPsycopg, arun_script
+from penstock.engine.postgres.complete import complete_with
+from penstock.engine.postgres.drivers import AsyncPsycopg, arun_script
 from penstock.errors import DuplicateKey, IdempotencyMismatch, InvalidInput, UnknownJob
 from penstock.job import Lease, NewJob
-from penstock.payload import encode_args, encode_output
-from penstock.server.problems import Problem
-from penstock.server.work_models import CompleteBatch, FurtherJob, Held
+from penstock.json import encode_args, encode_output
+from penstock.server.http.problems import Problem
+from penstock.server.work.models import CompleteBatch, FurtherJob, Held
 
 
 def complete_jobs(body: CompleteBatch) -> Call[list[UUID]]:

@@ -8,15 +8,15 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from penstock.engine import calls
+from penstock.engine.http import messages
 from penstock.errors import InvalidInput
 from penstock.job import Lease
-from penstock.payload import encode_output, loads
-from penstock.remote import messages
-from penstock.server import work_models
-from penstock.server.documented import problems
+from penstock.json import encode_output, loads
+from penstock.server.dependencies import Services, Shared
+from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
-from penstock.server.problems import Problem
-from penstock.server.services import Services, Shared
+from penstock.server.http.statuses import problems
+from penstock.server.work import models
 
 router = APIRouter(route_class=CheckedRoute)
 
@@ -35,7 +35,7 @@ def _answer(message: object) -> Response:
     "/jobs/{id}/steps/{name:path}",
     summary="Remember the result of a step",
     description="The body is any JSON. A later attempt gets it from the list of steps, and does not repeat the step.",
-    response_model=work_models.StepAccepted,
+    response_model=models.StepAccepted,
     responses=problems(403, 404),
     openapi_extra={
         "requestBody": {
@@ -53,7 +53,7 @@ async def remember_step(
         raise InvalidInput("body", "is not JSON") from None
     except RecursionError:
         raise InvalidInput("body", "is nested too deeply") from None
-    held = work_models.Held(id=id, claims=claims)
+    held = models.Held(id=id, claims=claims)
     accepted = await shared.app.engine.arun(calls.remember_step(Lease(lease), held, name, output))
     return _answer(messages.Accepted(accepted))
 
@@ -72,7 +72,7 @@ async def recall_steps(id: UUID, shared: Shared, lease: LeaseAsked, claims: Clai
 @router.get(
     "/jobs/{id}/outputs",
     summary="What came of the jobs this one waited for",
-    response_model=list[work_models.EarlierJob],
+    response_model=list[models.EarlierJob],
     responses=_GONE,
 )
 async def list_outputs(id: UUID, shared: Shared, lease: LeaseAsked, claims: ClaimsAsked) -> Response:

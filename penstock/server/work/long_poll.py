@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from starlette.requests import Request
 
 from penstock.engine import PostgresEngine, calls
+from penstock.engine.http.messages import Beat
 from penstock.errors import LeaseLost
 from penstock.job import ClaimedJob, Lease
-from penstock.remote.messages import Beat
-from penstock.server.waiting_workers import Poll, WaitingWorkers
-from penstock.server.work_models import Claim, Heartbeat
+from penstock.server.work.models import Claim, Heartbeat
+from penstock.server.work.waiting import Poll, WaitingWorkers
 
 _FIRST_LOOK = 0.25
 _LAST_LOOK = 1.0

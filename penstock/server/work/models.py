@@ -1,5 +1,5 @@
 """What workers over HTTP say, checked, and what they are answered, documented. The answers are written by
-`penstock.remote.messages`."""
+`penstock.engine.http.messages`."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -7,9 +7,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 
+from penstock.engine.http.messages import LONGEST_WAIT, MOST_JOBS
 from penstock.job import JobState
-from penstock.remote.messages import LONGEST_WAIT, MOST_JOBS
-from penstock.server.models import Moment, Numeric, Request, Shape, Text, YesOrNo
+from penstock.server.http.models import Moment, Numeric, Request, Shape, Text, YesOrNo
 
 LeaseNumber = Annotated[int, Field(ge=0, le=2**53, description="The worker's lease.", examples=[17]), Numeric]
 Claims = Annotated[

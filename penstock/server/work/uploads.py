@@ -12,16 +12,16 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from penstock.engine import calls
+from penstock.engine.http.messages import StoredFile
 from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
 from penstock.job import ClaimedJob, Job, Lease
-from penstock.payload import encode_args
-from penstock.remote.messages import StoredFile
-from penstock.server.documented import problems
+from penstock.json import encode_args
+from penstock.server.dependencies import Shared
+from penstock.server.http.models import Shape
+from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
-from penstock.server.models import Shape
-from penstock.server.problems import Problem
-from penstock.server.routes.work_of_job import ClaimsAsked, LeaseAsked, refuse_others
-from penstock.server.services import Shared
+from penstock.server.http.statuses import problems
+from penstock.server.work.job_routes import ClaimsAsked, LeaseAsked, refuse_others
 
 router = APIRouter(route_class=CheckedRoute)
 

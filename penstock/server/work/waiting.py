@@ -14,8 +14,8 @@ import msgspec
 
 from penstock.engine import Cursor, PostgresEngine, calls
 from penstock.engine.call import Call, first
-from penstock.engine.listening import Notices
-from penstock.engine.translate import is_lost
+from penstock.engine.postgres.errors import is_lost
+from penstock.engine.postgres.listen import Notices
 from penstock.job import Lease
 from penstock.worker.loop import Loop
 

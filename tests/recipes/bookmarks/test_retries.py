@@ -15,7 +15,7 @@ import pytest
 from penstock import Penstock
 from penstock.outbound import Guard
 from penstock.recipes.bookmarks import QUEUE, install
-from penstock.server.serving import open_socket
+from penstock.server.http.uvicorn import open_socket
 from tests.conftest import Connect
 from tests.http_server import Answer
 from tests.recipes.asking import KEY, SECRET, names_in

@@ -1,0 +1,5 @@
+"""Who a request comes from: service keys, tokens, and keys to check them with."""
+
+from penstock.server.auth.authenticate import Authenticator, mint
+
+__all__ = ["Authenticator", "mint"]

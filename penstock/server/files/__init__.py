@@ -1,0 +1,1 @@
+"""Artifacts over HTTP: links, bytes, ranges and ZIPs."""

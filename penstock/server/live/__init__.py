@@ -1,0 +1,1 @@
+"""Changes of jobs as they come: one look-up for all who watch."""

@@ -1,0 +1,1 @@
+"""Workers over HTTP: leases, claims, and what became of jobs."""
