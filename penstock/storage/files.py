@@ -12,10 +12,10 @@ from penstock.engine import PostgresEngine, calls
 from penstock.errors import ArtifactExpired, InvalidInput, PenstockError, UnknownArtifact
 from penstock.job import new_job_id
 from penstock.now import run_now
-from penstock.storage import Opened, Store
 from penstock.storage.adapter import Blocking, Face, Waiting
 from penstock.storage.job_files import PutChoices, StoreKeeper, checked
 from penstock.storage.links import Links
+from penstock.storage.protocol import Opened, Store
 from penstock.storage.settings import Storage
 from penstock.storage.source import Source, chunks_of
 from penstock.storage.sweep import GRACE, Progress, Swept, remove_file, sweep

@@ -16,8 +16,8 @@ from penstock.engine.http.messages import StoredFile
 from penstock.errors import ArtifactExists, DuplicateKey
 from penstock.job import ClaimedJob, Lease
 from penstock.now import run_now
-from penstock.storage import Keeper, PutChoices, Source
-from penstock.storage.source import chunks_of
+from penstock.storage.job_files import Keeper, PutChoices
+from penstock.storage.source import Source, chunks_of
 
 _PATIENCE = 120.0
 """Seconds between two pieces, or from the last one to the answer: the store has to finish, too."""

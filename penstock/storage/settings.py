@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import PenstockError
-from penstock.storage import Store, store_at
+from penstock.storage.address import store_at
+from penstock.storage.protocol import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from penstock.engine import calls
-from penstock.storage import Store
 from penstock.storage.adapter import Face
+from penstock.storage.protocol import Store
 
 GRACE = 600.0
 """Seconds that a write is left alone although its run holds the job no more: it may be about to find out."""

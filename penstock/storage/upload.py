@@ -10,8 +10,8 @@ from penstock.artifact import Artifact, NewArtifact
 from penstock.engine import calls
 from penstock.engine.call import Call
 from penstock.errors import ArtifactExists
-from penstock.storage import Store
 from penstock.storage.adapter import Face
+from penstock.storage.protocol import Store
 from penstock.storage.sweep import remove_file
 from penstock.storage.write import write
 

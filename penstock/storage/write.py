@@ -9,8 +9,8 @@ from penstock.engine import calls
 from penstock.engine.call import Call
 from penstock.errors import ArtifactExists, LeaseLost, StorageFull
 from penstock.job import ClaimedJob, Lease
-from penstock.storage import Store
 from penstock.storage.adapter import Face
+from penstock.storage.protocol import Store
 from penstock.storage.sweep import remove_file
 
 

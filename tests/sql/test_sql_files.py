@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 FOLDER = Path(str(files("penstock.sql")))
-FUNCTIONS = sorted((FOLDER / "functions").glob("*.sql"))
+FUNCTIONS = sorted((FOLDER / "functions").glob("*/*.sql"), key=lambda file: file.stem)
 ALL = [*sorted((FOLDER / "migrations").glob("*.sql")), *FUNCTIONS]
 
 

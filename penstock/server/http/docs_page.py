@@ -17,7 +17,7 @@ from penstock.storage.links import address as address_of_request
 
 Described = Mapping[str, Any]
 
-_STYLE = files("penstock.server").joinpath("docs_page.css").read_text("utf-8")
+_STYLE = files("penstock.server.http").joinpath("docs_page.css").read_text("utf-8")
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
     "Content-Security-Policy": (
