@@ -49,7 +49,9 @@ class FakeClock:
             self._replace()
 
     def _replace(self, what: str = "", by: str = "") -> None:
-        text = render((files("penstock.sql") / "functions" / "support" / "clock.sql").read_text("utf-8"), self._app.engine.schema)
+        text = render(
+            (files("penstock.sql") / "functions" / "support" / "clock.sql").read_text("utf-8"), self._app.engine.schema
+        )
         with self._app.engine.pools.sync().connection() as connection:
             connection.execute(text.replace(what, by).encode() if what else text.encode())
 
