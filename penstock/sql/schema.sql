@@ -513,17 +513,16 @@ CREATE UNLOGGED TABLE penstock.floors (
     number bigint NOT NULL,
     raised_at timestamp with time zone NOT NULL,
     settled bigint,
-    next_turn bigint,
-    noted_at timestamp with time zone,
-    horizon xid8,
+    noted bigint NOT NULL,
+    noted_turn bigint,
     fair boolean NOT NULL,
     priorities integer[] NOT NULL,
     turns bigint[] NOT NULL,
     ids uuid[] NOT NULL
 );
 
--- Name: COLUMN floors.horizon; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.floors.horizon IS 'When all transactions below this number have ended, turns up to next_turn are settled.';
+-- Name: COLUMN floors.noted; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.floors.noted IS 'When the horizon has settled this number, turns are of the kind that `fair` says; in a fair queue those up to noted_turn are settled.';
 
 -- Name: floor_of(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.floor_of(p_queue text) RETURNS penstock.floors
@@ -1124,14 +1123,35 @@ CREATE FUNCTION penstock.raise_floors(p_most integer DEFAULT 20) RETURNS integer
     SET enable_sort TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: horizons; Type: TABLE; Schema: penstock; Owner: -
+CREATE UNLOGGED TABLE penstock.horizons (
+    number bigint NOT NULL,
+    raised_at timestamp with time zone NOT NULL,
+    settled bigint,
+    settled_turn bigint,
+    settled_at timestamp with time zone,
+    noted bigint,
+    noted_turn bigint,
+    noted_at timestamp with time zone,
+    horizon xid8
+);
+
+-- Name: COLUMN horizons.horizon; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.horizons.horizon IS 'When all transactions below this number have ended, what was noted is settled.';
+
+-- Name: raise_horizon(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.raise_horizon() RETURNS penstock.horizons
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: time_floors; Type: TABLE; Schema: penstock; Owner: -
 CREATE UNLOGGED TABLE penstock.time_floors (
     number bigint NOT NULL,
     raised_at timestamp with time zone NOT NULL,
     due_since timestamp with time zone NOT NULL,
     started_since timestamp with time zone NOT NULL,
-    next_at timestamp with time zone,
-    horizon xid8,
     started_before uuid[] NOT NULL
 );
 
@@ -1273,8 +1293,8 @@ CREATE FUNCTION penstock.run_schedule(p_name text) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: running_jobs(text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.running_jobs(p_queue text DEFAULT NULL::text) RETURNS SETOF penstock.jobs
+-- Name: running_jobs(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.running_jobs(p_queue text DEFAULT NULL::text, p_lease bigint DEFAULT NULL::bigint) RETURNS SETOF penstock.jobs
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -1476,7 +1496,7 @@ CREATE FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_i
 
 -- Name: workers(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.workers(p_job uuid DEFAULT NULL::uuid) RETURNS TABLE(lease bigint, worker text, host text, pid integer, queues text[], started_at timestamp with time zone, heard_at timestamp with time zone, running jsonb)
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -1961,6 +1981,9 @@ CREATE INDEX history_strays_parent_idx ON penstock.history_strays USING btree (p
 -- Name: history_strays_queue_id_idx; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_strays_queue_id_idx ON penstock.history_strays USING btree (queue, id) WHERE (state = 'failed'::penstock.job_state);
 
+-- Name: horizons_newest; Type: INDEX; Schema: penstock; Owner: -
+CREATE UNIQUE INDEX horizons_newest ON penstock.horizons USING btree (number DESC);
+
 -- Name: idempotency_keys_expires_at; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX idempotency_keys_expires_at ON penstock.idempotency_keys USING btree (expires_at);
 
@@ -2060,6 +2083,9 @@ ALTER TABLE penstock.history ENABLE ROW LEVEL SECURITY;
 -- Name: history_strays; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.history_strays ENABLE ROW LEVEL SECURITY;
 
+-- Name: horizons; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.horizons ENABLE ROW LEVEL SECURITY;
+
 -- Name: idempotency_keys; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.idempotency_keys ENABLE ROW LEVEL SECURITY;
 
@@ -2131,6 +2157,9 @@ CREATE POLICY the_service_does_everything ON penstock.floors TO service_role USI
 
 -- Name: history the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.history TO service_role USING (true) WITH CHECK (true);
+
+-- Name: horizons the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.horizons TO service_role USING (true) WITH CHECK (true);
 
 -- Name: idempotency_keys the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.idempotency_keys TO service_role USING (true) WITH CHECK (true);
@@ -2858,6 +2887,13 @@ GRANT ALL ON FUNCTION penstock.raise_floor(p_queue text) TO service_role;
 REVOKE ALL ON FUNCTION penstock.raise_floors(p_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.raise_floors(p_most integer) TO service_role;
 
+-- Name: TABLE horizons; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.horizons TO service_role;
+
+-- Name: FUNCTION raise_horizon(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.raise_horizon() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.raise_horizon() TO service_role;
+
 -- Name: TABLE time_floors; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.time_floors TO service_role;
 
@@ -2950,9 +2986,9 @@ GRANT ALL ON FUNCTION penstock.rollup_progress(p_rollup jsonb, p_before jsonb, p
 REVOKE ALL ON FUNCTION penstock.run_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.run_schedule(p_name text) TO service_role;
 
--- Name: FUNCTION running_jobs(p_queue text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.running_jobs(p_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.running_jobs(p_queue text) TO service_role;
+-- Name: FUNCTION running_jobs(p_queue text, p_lease bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.running_jobs(p_queue text, p_lease bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.running_jobs(p_queue text, p_lease bigint) TO service_role;
 
 -- Name: FUNCTION scale_of(p_queue text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.scale_of(p_queue text) FROM PUBLIC;

@@ -13,8 +13,8 @@ from tests.engine.hand import Hand
 def raise_floor(hand: Hand, queue: str = "default") -> Any:
     """After a second, so that it is worth it; the turns up to which it is settled."""
     hand.move_clock(seconds=1)
-    [(settled,)] = hand.rows("select (penstock.raise_floor(%s)).settled", queue)
-    return settled
+    hand.do("select penstock.raise_horizon()")
+    return hand.value("select (penstock.raise_floor(%s)).settled", queue)
 
 
 def last_turn(hand: Hand) -> Any:
@@ -63,10 +63,26 @@ def test_a_floor_waits_for_who_has_a_turn_and_has_not_committed(hands: Hands, co
     assert len(hand.worker().claim(100)) == (33 if copied else 4)
 
 
+def test_the_floors_of_all_queues_are_raised_in_one_round(hand: Hand) -> None:
+    """Of those that nobody claims from, because their jobs are handed over."""
+    worker, queues = hand.worker(seconds=3600), ["a", "b", "c"]
+    hand.run(calls.tend(worker.lease))
+    hand.run(calls.wait_for_work(worker.lease, queues))
+    turns = []
+    for _ in range(3):
+        for queue in queues:
+            hand.add(queue=queue)
+        turns.append(last_turn(hand))
+        hand.move_clock(seconds=2)
+        hand.run(calls.tend(worker.lease))
+    settled = hand.rows("select (penstock.floor_of(name)).settled from unnest(%s::text[]) as name", queues)
+    assert settled == [(turns[-2],)] * 3
+
+
 def test_a_horizon_of_another_server_holds_nothing_up(hand: Hand) -> None:
     """As in a database that was copied: its transactions have numbers that are still to come here."""
     raise_floor(hand)
-    hand.do("update penstock.floors set horizon = '1000000000000'")
+    hand.do("update penstock.horizons set horizon = '1000000000000'")
     hand.add()
     raise_floor(hand)
     assert raise_floor(hand) == last_turn(hand)

@@ -48,7 +48,7 @@ select (jsonb_populate_record(e, jsonb_build_object('id', '00000000-0000-7' || s
 insert into penstock.waiting (queue, lease, backend) values ('bobs', 1, 1);
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);
-select penstock.raise_floor('bobs'), penstock.raise_time_floor();
+select penstock.raise_horizon(), penstock.raise_floor('bobs'), penstock.raise_time_floor();
 insert into penstock.queues (name) values ('bobs');
 insert into penstock.declared_queues (queue, settings) values ('bobs', '{"of": "bob"}');
 insert into penstock.application_migrations (application, number, name) values ('bobs', 1, 'bobs');

@@ -92,6 +92,8 @@ class Meter:
         self.measure("queue_stats", calls.queue_stats())
         self.measure("scale_of", calls.scale_of("plain"))
         self.measure("parked_jobs", calls.parked_jobs())
+        self.measure("workers", calls.workers())
+        self.measure("release_unknown", calls.release_unknown(lease, []))
 
 
 def check(early: Costs, late: Costs) -> None:

@@ -52,34 +52,47 @@ create table penstock.turns (
   constraint turns_pkey primary key (queue, key, turn)
 );
 
--- Below which turns nothing is ready: see raise_floor(). One row for each queue, written anew each time and read newest first.
--- Of no use after a crash, hence unlogged.
+-- What nobody can change any more: see raise_horizon(). One row, written anew each time and read newest first, as those of
+-- floors. Of no use after a crash, hence unlogged.
 create sequence penstock.floor_numbers;
+create unlogged table penstock.horizons (
+  number bigint not null,
+  raised_at timestamptz not null,
+  settled bigint,
+  settled_turn bigint,
+  settled_at timestamptz,
+  noted bigint,
+  noted_turn bigint,
+  noted_at timestamptz,
+  horizon xid8
+);
+create unique index horizons_newest on penstock.horizons (number desc);
+comment on column penstock.horizons.horizon is
+  'When all transactions below this number have ended, what was noted is settled.';
+
+-- Below which turns nothing is ready: see raise_floor(). One row for each queue.
 create unlogged table penstock.floors (
   queue text not null,
   number bigint not null,
   raised_at timestamptz not null,
   settled bigint,
-  next_turn bigint,
-  noted_at timestamptz,
-  horizon xid8,
+  noted bigint not null,
+  noted_turn bigint,
   fair boolean not null,
   priorities int[] not null,
   turns bigint[] not null,
   ids uuid[] not null
 );
 create unique index floors_newest on penstock.floors (queue, number desc);
-comment on column penstock.floors.horizon is
-  'When all transactions below this number have ended, turns up to next_turn are settled.';
+comment on column penstock.floors.noted is
+  'When the horizon has settled this number, turns are of the kind that `fair` says; in a fair queue those up to noted_turn are settled.';
 
--- Before which times nothing is scheduled, and nothing runs but what is named: see raise_time_floor(). As floors, for all queues.
+-- Before which times nothing is scheduled, and nothing runs but what is named: see raise_time_floor(). One row for all queues.
 create unlogged table penstock.time_floors (
   number bigint not null,
   raised_at timestamptz not null,
   due_since timestamptz not null,
   started_since timestamptz not null,
-  next_at timestamptz,
-  horizon xid8,
   started_before uuid[] not null
 );
 create unique index time_floors_newest on penstock.time_floors (number desc);

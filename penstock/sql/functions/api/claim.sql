@@ -40,11 +40,15 @@ begin
   select * into v_queue from penstock.queues where name = p_queue;
   if v_queue.limited or coalesce(cardinality(p_priorities), 0) = 0 then
     select * into v_floor from penstock.floors where queue = p_queue order by number desc limit 1;
-    -- before any lock, and the older of the two: see raise_floor()
-    if v_queue.limited and (penstock.time_floor()).raised_at < least(v_floor.raised_at, v_now - interval '50 milliseconds') then
-      perform penstock.raise_time_floor();
-    elsif v_floor.raised_at is null or v_floor.raised_at < v_now - interval '50 milliseconds' then
+    if v_floor.raised_at is null or v_floor.raised_at < v_now - interval '50 milliseconds' then
+      -- before any lock
+      if (select raised_at from penstock.horizons order by number desc limit 1) >= v_now - interval '50 milliseconds' is not true then
+        perform penstock.raise_horizon();
+      end if;
       v_floor := penstock.raise_floor(p_queue);
+      if v_queue.limited then
+        perform penstock.raise_time_floor();
+      end if;
     end if;
     p_priorities := v_floor.priorities;
     p_turns := v_floor.turns;
@@ -81,7 +85,7 @@ begin
     raise exception 'lease % is gone: open a new one', p_lease using errcode = 'PS004';
   end if;
   if not coalesce(v_queue.limited, false) then
-    -- a lock has given this transaction its number by now: see raise_floor()
+    -- a lock has given this transaction its number by now: see raise_horizon()
     v_now := penstock.clock();
   end if;
   if v_queue.fair_by is not null then

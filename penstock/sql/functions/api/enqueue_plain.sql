@@ -12,7 +12,7 @@ returns void
 language plpgsql
 as $$
 declare
-  -- before the time is read: see raise_floor()
+  -- before the time is read: see raise_horizon()
   v_number xid8 := pg_catalog.pg_current_xact_id();
   v_now timestamptz := penstock.clock();
   v_run_at timestamptz := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));

@@ -9,11 +9,10 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  -- must use jobs_running
+  v_now timestamptz := penstock.clock();
   v_unknown uuid[] := array(
-    select id from penstock.jobs
-     where state = 'running' and lease = p_lease and id <> all(p_known)
-       and started_at <= penstock.clock() - make_interval(secs => p_seconds));
+    select id from penstock.running_jobs(p_lease => p_lease)
+     where id <> all(p_known) and started_at <= v_now - make_interval(secs => p_seconds));
 begin
   if cardinality(v_unknown) = 0 then
     return; -- see lock_flows()

@@ -5,14 +5,11 @@ returns table (leads boolean, due_in double precision)
 language plpgsql
 as $$
 begin
-  -- first, while this transaction has written nothing: see raise_floor()
+  -- first, while this transaction has written nothing: see raise_horizon()
   if exists (select from penstock.leader where lease = p_lease) then
-    -- whichever comes first takes its note
-    if (penstock.time_floor()).raised_at > penstock.clock() - interval '1.5 seconds' and penstock.raise_floors() > 0 then
-      null;
-    else
-      perform penstock.raise_time_floor();
-    end if;
+    perform penstock.raise_horizon();
+    perform penstock.raise_floors();
+    perform penstock.raise_time_floor();
   end if;
   leads := penstock.lead(p_lease);
   if leads then

@@ -2,11 +2,9 @@
 -- keeps every taken job in the indexes as a dead entry, which whoever looks from the beginning walks over; past the floor there
 -- are only those of the last moments.
 --
--- Nothing may ever become ready below it, or nobody would find it. Turns are given in order and a transaction has its number
--- before it takes one (next_turn), but commits come late. So a round notes the last turn given and then its own transaction's
--- number (`horizon`); a later round that sees all transactions before that one ended knows that turns up to the noted one are
--- settled: what is not visible by now never will be. A claim that is under way, and may be rolled back, leaves its jobs visible as ready here.
--- In a fair queue turns are not given in order, but none before the one being served: that is what is noted there.
+-- Nothing may ever become ready below it, or nobody would find it: it is raised no further than turns are settled (raise_horizon).
+-- A claim that is under way, and may be rolled back, leaves its jobs visible as ready here. In a fair queue turns are not given in
+-- order, but none before the one being served: that is noted here, and settled with the next horizon that was noted later.
 --
 -- The marks are as those of a cursor, see pick_ready(). Whoever comes while another raises the floor leaves it to them.
 create or replace function penstock.raise_floor(p_queue text)
@@ -21,12 +19,11 @@ as $$
 declare
   v_nobody constant uuid := '00000000-0000-0000-0000-000000000000';
   v_fair boolean := exists (select from penstock.queues where name = p_queue and fair_by is not null);
+  v_horizon penstock.horizons;
   v_old penstock.floors;
   v_new penstock.floors;
-  -- read before this transaction has a number, if that is still to come: xmax of a snapshot is only past what has ended
-  v_has_number boolean := pg_current_xact_id_if_assigned() is not null;
-  v_turn bigint := case when v_fair then penstock.turn_served(p_queue) - 1
-    else (select case when is_called then last_value else last_value - 1 end from penstock.turn_numbers) end;
+  -- before the number of this round, so that a horizon with a higher one was noted later
+  v_turn bigint := case when v_fair then penstock.turn_served(p_queue) - 1 end;
   v_above bigint := -2147483649;
   v_next int;
   v_mark record;
@@ -38,27 +35,24 @@ begin
      or current_setting('transaction_isolation') <> 'read committed' then
     return penstock.floor_of(p_queue);
   end if;
-  if v_old.fair is distinct from v_fair then
-    -- turns of another kind from here on
-    v_old.settled := null;
-    v_old.priorities := '{}';
-    v_old.horizon := null;
-  elsif penstock.has_ended(v_old.horizon, v_old.noted_at) then
-    v_old.settled := v_old.next_turn;
-    v_old.horizon := null;
-  end if;
+  select * into v_horizon from penstock.horizons order by number desc limit 1;
+  v_new := v_old;
   v_new.queue := p_queue;
   v_new.number := nextval('penstock.floor_numbers');
   v_new.raised_at := penstock.clock();
   v_new.fair := v_fair;
-  v_new.settled := v_old.settled;
-  v_new.next_turn := v_old.next_turn;
-  v_new.noted_at := v_old.noted_at;
-  v_new.horizon := v_old.horizon;
-  if v_new.horizon is null and not v_has_number then
-    v_new.next_turn := v_turn;
-    v_new.noted_at := v_new.raised_at;
-    v_new.horizon := pg_current_xact_id();
+  if v_old.fair is distinct from v_fair then
+    -- turns of another kind, but for what is under way
+    v_old.priorities := '{}';
+    v_new.settled := null;
+    v_new.noted := v_new.number;
+    v_new.noted_turn := v_turn;
+  elsif v_horizon.settled > v_old.noted and v_fair then
+    v_new.settled := v_old.noted_turn;
+    v_new.noted := v_new.number;
+    v_new.noted_turn := v_turn;
+  elsif v_horizon.settled > v_old.noted then
+    v_new.settled := v_horizon.settled_turn;
   end if;
 
   v_new.priorities := '{}';

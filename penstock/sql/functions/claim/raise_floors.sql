@@ -9,7 +9,7 @@ set enable_sort = off
 as $$
 declare
   v_stale constant timestamptz := penstock.clock() - interval '1 second';
-  v_turn bigint := (select last_value from penstock.turn_numbers);
+  v_turn bigint := (select settled_turn from penstock.horizons order by number desc limit 1);
   v_floor penstock.floors;
   v_queue text := '';
   v_raised int := 0;
@@ -19,7 +19,7 @@ begin
     select * into v_floor from penstock.floors where queue > v_queue order by queue, number desc limit 1;
     exit when not found or v_raised >= p_most;
     v_queue := v_floor.queue;
-    if v_floor.raised_at < v_stale and coalesce(v_floor.next_turn, -1) < v_turn then
+    if v_floor.raised_at < v_stale and (v_floor.fair or coalesce(v_floor.settled, -1) < v_turn) then
       perform penstock.raise_floor(v_queue);
       v_raised := v_raised + 1;
     end if;

@@ -1,5 +1,5 @@
 -- Raises the times before which nothing is scheduled, and before which nothing has started that still runs but the jobs named,
--- and returns them; see raise_floor(), whose way of knowing it is. What is to come is due later than it is scheduled, and starts
+-- and returns them: as far as they are settled, see raise_horizon(). What is to come is due later than it is scheduled, and starts
 -- later than its transaction got its number.
 create or replace function penstock.raise_time_floor()
 returns penstock.time_floors
@@ -12,43 +12,39 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_now constant timestamptz := penstock.clock();
+  v_settled_at timestamptz;
   v_old penstock.time_floors;
   v_new penstock.time_floors;
-  v_has_number boolean := pg_current_xact_id_if_assigned() is not null;
 begin
   select * into v_old from penstock.time_floors order by number desc limit 1 for update skip locked;
   if not found and exists (select from penstock.time_floors)
      or current_setting('transaction_isolation') <> 'read committed' then
     return penstock.time_floor();
   end if;
+  v_settled_at := (select settled_at from penstock.horizons order by number desc limit 1);
   v_new.number := nextval('penstock.floor_numbers');
-  v_new.raised_at := v_now;
-  v_new.due_since := coalesce(v_old.due_since, '-infinity');
-  v_new.started_since := coalesce(v_old.started_since, '-infinity');
-  v_new.started_before := coalesce(v_old.started_before, '{}');
-  if penstock.has_ended(v_old.horizon, v_old.next_at) then
-    v_new.due_since := least(v_old.next_at, (
+  v_new.raised_at := penstock.clock();
+  v_old.due_since := coalesce(v_old.due_since, '-infinity');
+  v_old.started_since := coalesce(v_old.started_since, '-infinity');
+  v_old.started_before := coalesce(v_old.started_before, '{}');
+  v_new.due_since := v_old.due_since;
+  v_new.started_since := v_old.started_since;
+  v_new.started_before := v_old.started_before;
+  if v_settled_at > v_old.due_since then
+    v_new.due_since := least(v_settled_at, (
       select run_at from penstock.jobs where state = 'scheduled' and run_at >= v_old.due_since order by run_at limit 1));
-    -- a long list is not written anew each time
-    if v_old.next_at - v_old.started_since > cardinality(v_old.started_before) * interval '1 millisecond' then
-      v_new.started_since := v_old.next_at;
-      v_new.started_before := array(
-        select id from penstock.jobs
-         where id = any(v_old.started_before) and state::text = 'running' and started_at < v_old.started_since
-        union all
-        select j.id
-          from penstock.leases as l
-          join penstock.jobs as j on j.state = 'running' and j.lease = l.id
-           and j.started_at >= v_old.started_since and j.started_at < v_new.started_since);
-    end if;
-    v_old.horizon := null;
   end if;
-  v_new.next_at := v_old.next_at;
-  v_new.horizon := v_old.horizon;
-  if v_new.horizon is null and not v_has_number then
-    v_new.next_at := v_now;
-    v_new.horizon := pg_current_xact_id();
+  -- a long list is not written anew each time
+  if v_settled_at > v_old.started_since + cardinality(v_old.started_before) * interval '1 millisecond' then
+    v_new.started_since := v_settled_at;
+    v_new.started_before := array(
+      select id from penstock.jobs
+       where id = any(v_old.started_before) and state::text = 'running' and started_at < v_old.started_since
+      union all
+      select j.id
+        from penstock.leases as l
+        join penstock.jobs as j on j.state = 'running' and j.lease = l.id
+         and j.started_at >= v_old.started_since and j.started_at < v_new.started_since);
   end if;
   insert into penstock.time_floors select v_new.*;
   delete from penstock.time_floors where number = v_old.number;

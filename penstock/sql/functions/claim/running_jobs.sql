@@ -1,6 +1,6 @@
--- The running jobs of a queue, or of all without a name: by jobs_running, lease by lease, those that started past the floor of time; by jobs_pkey the
--- older ones that it names.
-create or replace function penstock.running_jobs(p_queue text default null)
+-- The running jobs of a queue, of a lease, or of all: by jobs_running, lease by lease, those that started past the floor of time;
+-- by jobs_pkey the older ones that it names.
+create or replace function penstock.running_jobs(p_queue text default null, p_lease bigint default null)
 returns setof penstock.jobs
 language plpgsql stable
 set enable_seqscan = off
@@ -17,10 +17,10 @@ begin
     select j.*
       from penstock.leases as l
       join penstock.jobs as j on j.state = 'running' and j.lease = l.id and j.started_at >= v_floor.started_since
-     where p_queue is null or j.queue = p_queue
+     where (p_lease is null or l.id = p_lease) and (p_queue is null or j.queue = p_queue)
     union all
     select * from penstock.jobs
      where id = any(v_floor.started_before) and started_at < v_floor.started_since and state::text = 'running'
-       and (p_queue is null or queue = p_queue);
+       and (p_lease is null or lease = p_lease) and (p_queue is null or queue = p_queue);
 end
 $$;
