@@ -1,11 +1,20 @@
-"""The first line of the `penstock` command: Ctrl-C ends it without a word while the rest is being imported."""
+"""The first line of the `penstock` command: Ctrl-C ends it without a word while the rest is being imported, and what is
+not installed is said in one line."""
 
 import signal
+import sys
 
 
 def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from penstock.cli import main
+    try:
+        from penstock.extras import needs
 
+        with needs("cli", "the penstock command"):
+            from penstock.cli.commands import main
+    except ImportError as error:
+        if not hasattr(error, "extra"):  # a MissingExtra, which may be why its class cannot be imported
+            raise
+        sys.exit(f"error: {error}")
     main()

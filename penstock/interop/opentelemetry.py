@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from opentelemetry import propagate, trace
-from opentelemetry.trace import SpanKind, Status, StatusCode, TracerProvider
-
 from penstock.context import JobContext
+from penstock.extras import needs
 from penstock.middleware import CallNext
+
+with needs("otel", "OpenTelemetry"):
+    from opentelemetry import propagate, trace
+    from opentelemetry.trace import SpanKind, Status, StatusCode, TracerProvider
 
 
 class OpenTelemetry:

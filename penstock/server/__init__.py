@@ -6,20 +6,23 @@ they know who asks before they read anything. `visible_job` and `follow` tell of
 artifacts, `absolute` makes a link of a path, `problems` documents what a route may answer with.
 """
 
-from penstock.engine.calls import SeenJob
-from penstock.server.asgi import Server
-from penstock.server.auth.identity import Identity
-from penstock.server.dependencies import Caller, Service, Services, Shared
-from penstock.server.files.links import link_to
-from penstock.server.files.zip import send_zip
-from penstock.server.http.address import absolute
-from penstock.server.http.problems import Problem
-from penstock.server.http.route import CheckedRoute
-from penstock.server.http.statuses import problems
-from penstock.server.jobs.start import start, start_batch, start_each
-from penstock.server.jobs.visible import visible_job, visible_jobs
-from penstock.server.live.follow import StreamCaller, follow, follow_all
-from penstock.server.settings import ServerSettings
+from penstock.extras import needs
+
+with needs("server", "the server"):
+    from penstock.engine.calls import SeenJob
+    from penstock.server.asgi import Server
+    from penstock.server.auth.identity import Identity
+    from penstock.server.dependencies import Caller, Service, Services, Shared
+    from penstock.server.files.links import link_to
+    from penstock.server.files.zip import send_zip
+    from penstock.server.http.address import absolute
+    from penstock.server.http.problems import Problem
+    from penstock.server.http.route import CheckedRoute
+    from penstock.server.http.statuses import problems
+    from penstock.server.jobs.start import start, start_batch, start_each
+    from penstock.server.jobs.visible import visible_job, visible_jobs
+    from penstock.server.live.follow import StreamCaller, follow, follow_all
+    from penstock.server.settings import ServerSettings
 
 __all__ = [
     "Caller",

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from penstock.errors import InvalidInput, MissingExtra
+from penstock.errors import InvalidInput
 from penstock.storage.protocol import Store
 
 _OPTIONS = {"endpoint", "region", "path_style"}
@@ -14,10 +14,6 @@ _YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, 
 def store_at(address: str | Path) -> Store:
     """Makes a store. The credentials of S3 come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or wherever else its
     clients find them; an address never has any."""
-    try:
-        import obstore  # noqa: F401
-    except ImportError:
-        raise MissingExtra("artifacts need a part that is not installed: pip install 'penstock[storage]'") from None
     if isinstance(address, Path) or "://" not in address:
         return _folder(Path(address).expanduser())
     parts = urlsplit(address)
@@ -39,9 +35,7 @@ def _folder(folder: Path) -> Store:
 
 
 def _s3(bucket: str, prefix: str, options: dict[str, str]) -> Store:
-    from obstore.store import S3Store
-
-    from penstock.storage.s3 import Objects
+    from penstock.storage.s3 import objects_in
 
     if not bucket:
         raise InvalidInput("artifacts", "name a bucket: s3://bucket")
@@ -57,4 +51,4 @@ def _s3(bucket: str, prefix: str, options: dict[str, str]) -> Store:
     if "region" in options or endpoint:
         # stores that are not Amazon's take any
         given["region"] = options.get("region") or "us-east-1"
-    return Objects(S3Store(bucket, prefix=prefix or None, **given))
+    return objects_in(bucket, prefix=prefix or None, **given)

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
-from obstore.store import LocalStore
-
 from penstock.errors import ArtifactExists
+from penstock.extras import needs
 from penstock.storage.protocol import Found, Store, Written
 from penstock.storage.s3 import Digest, Objects
+
+with needs("storage", "a store of artifacts"):
+    from obstore.store import LocalStore
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
-
 from penstock.errors import ArtifactExists, StoreFault
+from penstock.extras import needs
 from penstock.now import run_now
 from penstock.storage.protocol import Found, Opened, Store, Written
+
+with needs("storage", "a store of artifacts"):
+    import obstore
+    from obstore.exceptions import AlreadyExistsError, BaseError
+    from obstore.store import S3Store
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Inner
@@ -52,6 +55,11 @@ def _threads_that_run() -> int:
 
 
 atexit.register(_let_threads_come_to_rest)
+
+
+def objects_in(bucket: str, **options: Any) -> "Objects":
+    """A bucket of S3, or of what speaks like it."""
+    return Objects(S3Store(bucket, **options))
 
 
 class Objects:

@@ -5,14 +5,16 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.registry import Collector
-
+from penstock.extras import needs
 from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.memory import resident_bytes
 from penstock.worker.run import Run, Stop
+
+with needs("server", "/metrics of a worker"):
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+    from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+    from prometheus_client.registry import Collector
 
 BUCKETS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 

@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from uuid import UUID
 
-import httpx
-
 from penstock.engine import PostgresEngine, calls
 from penstock.errors import InvalidInput
+from penstock.extras import needs
 from penstock.job import ClaimedJob, Lease
 from penstock.worker.leases import Leases
 from penstock.worker.listener import Listener
 from penstock.worker.loop import Loop
 from penstock.worker.maintenance import Maintenance
+
+with needs("push", "a waker"):
+    import httpx
 
 log = logging.getLogger("penstock.waker")
 

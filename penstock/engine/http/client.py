@@ -18,6 +18,7 @@ from penstock.engine.http.messages import Beat
 from penstock.engine.http.requests import Exchange, Request
 from penstock.engine.outage import Outage
 from penstock.errors import DuplicateKey, InvalidInput, PenstockError
+from penstock.extras import needs
 from penstock.job import ClaimedJob, Lease, NewJob
 
 if TYPE_CHECKING:
@@ -205,8 +206,6 @@ def _checked_key(key: str) -> str:
 
 
 def _httpx() -> Any:
-    try:
+    with needs("push", "a worker over the API"):
         import httpx
-    except ImportError:
-        raise PenstockError("workers over the API need httpx: pip install 'penstock[push]'") from None
     return httpx
