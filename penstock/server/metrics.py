@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from penstock.engine.call import Row
 from penstock.engine.calls import Parked
-from penstock.server.http.traffic import BUCKETS, Traffic
+from penstock.server.http.traffic import Traffic
 from penstock.worker.memory import resident_bytes
 
 __all__ = ["CONTENT_TYPE", "exposition"]
@@ -40,7 +40,7 @@ class _Now(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._about_queues()
         yield from self._about_kinds()
-        yield from self._about_requests()
+        yield from self._traffic.collect()
         yield GaugeMetricFamily("penstock_streams", "Open streams of progress in this process.", self._streams)
         yield GaugeMetricFamily("penstock_process_memory_bytes", "Resident memory of this process.", resident_bytes())
 
@@ -82,18 +82,3 @@ class _Now(Collector):
                 family.add_metric([kind], count)
         yield from families
         yield GaugeMetricFamily("penstock_workers", "Workers that hold a lease.", workers)
-
-    def _about_requests(self) -> Iterator[Metric]:
-        requests = CounterMetricFamily(
-            "penstock_http_requests", "Requests answered by this process.", labels=["route", "method", "status"]
-        )
-        for (route, method, status), count in self._traffic.requests.items():
-            requests.add_metric([route, method, str(status)], count)
-        took = HistogramMetricFamily("penstock_http_seconds", "How long requests took.", labels=["route"])
-        for route, buckets in self._traffic.buckets.items():
-            so_far, cumulated = 0, []
-            for bound, count in zip((*map(str, BUCKETS), "+Inf"), buckets, strict=True):
-                so_far += count
-                cumulated.append((bound, so_far))
-            took.add_metric([route], cumulated, self._traffic.seconds[route])
-        yield from (requests, took)

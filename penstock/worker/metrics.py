@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from penstock.extras import needs
 from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
@@ -11,10 +10,8 @@ from penstock.worker.memory import resident_bytes
 from penstock.worker.run import Run, Stop
 
 with needs("server", "/metrics of a worker"):
-    from prometheus_client import CollectorRegistry
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
     from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-    from prometheus_client.registry import Collector
 
 BUCKETS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 
@@ -26,66 +23,51 @@ _LOST = "lost"
 """The job is another worker's by now."""
 
 
-class Histogram:
-    def __init__(self) -> None:
-        self._counts = [0] * (len(BUCKETS) + 1)
-        self._sum = 0.0
+class _Queue:
+    """The metrics of one queue; all of them are there before its first job."""
 
-    def observe(self, seconds: float) -> None:
-        place = next((place for place, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))
-        self._counts[place] += 1
-        self._sum += seconds
-
-    def add_to(self, family: HistogramMetricFamily, queue: str) -> None:
-        so_far, cumulated = 0, []
-        for bound, count in zip((*map(str, BUCKETS), "+Inf"), self._counts, strict=True):
-            so_far += count
-            cumulated.append((bound, so_far))
-        family.add_metric([queue], cumulated, self._sum)
+    def __init__(self, name: str, runs: Counter, dead: Counter, waited: Histogram, ran: Histogram) -> None:
+        self.ended = {outcome: runs.labels(name, outcome) for outcome in (*_OUTCOMES.values(), _LOST)}
+        self.dead = dead.labels(name)
+        self.waited = waited.labels(name)
+        self.ran = ran.labels(name)
 
 
-class WorkerMetrics(Collector):
-    """Counts as the worker works. Every queue it works on is there, also before its first job."""
+class WorkerMetrics:
+    """Counts as the worker works."""
 
     def __init__(self, queues: Iterable[str]) -> None:
-        self._queues = list(queues)
-        self._ended: Counter[tuple[str, str]] = Counter()
-        self._dead: Counter[str] = Counter()
-        self._waited: dict[str, Histogram] = defaultdict(Histogram)
-        self._ran: dict[str, Histogram] = defaultdict(Histogram)
+        self._registry = registry = CollectorRegistry()
+        metrics = (
+            Counter("penstock_worker_runs", "Runs by how they ended.", ["queue", "outcome"], registry=registry),
+            Counter("penstock_worker_dead", "Jobs that were given up.", ["queue"], registry=registry),
+            Histogram(
+                "penstock_worker_wait_seconds", "From enqueueing to the first run, delays included.", ["queue"],
+                buckets=BUCKETS, registry=registry,
+            ),
+            Histogram(
+                "penstock_worker_run_seconds", "How long runs took.", ["queue"], buckets=BUCKETS, registry=registry
+            ),
+        )  # fmt: skip
+        self._queues = {name: _Queue(name, *metrics) for name in queues}
+        memory = Gauge("penstock_process_memory_bytes", "Resident memory of this process.", registry=registry)
+        memory.set_function(resident_bytes)
 
     def note(self, queue: str, run: Run, ending: Ending) -> None:
         """A run has ended."""
-        self._ended[queue, _LOST if run.stop is Stop.LOST else _OUTCOMES[type(ending)]] += 1
+        metrics = self._queues[queue]
+        metrics.ended[_LOST if run.stop is Stop.LOST else _OUTCOMES[type(ending)]].inc()
         if not run.started:
             return
         ran = time.monotonic() - run.started
-        self._ran[queue].observe(ran)
+        metrics.ran.observe(ran)
         if run.job.claims == 1:
-            self._waited[queue].observe(max(0.0, time.time() - run.job.created_at.timestamp() - ran))
+            metrics.waited.observe(max(0.0, time.time() - run.job.created_at.timestamp() - ran))
         if isinstance(ending, Failed) and (ending.error.get("final") or run.job.attempt >= run.job.max_attempts):
-            self._dead[queue] += 1
-
-    def collect(self) -> Iterator[Metric]:
-        ended = CounterMetricFamily("penstock_worker_runs", "Runs by how they ended.", labels=["queue", "outcome"])
-        dead = CounterMetricFamily("penstock_worker_dead", "Jobs that were given up.", labels=["queue"])
-        waited = HistogramMetricFamily(
-            "penstock_worker_wait_seconds", "From enqueueing to the first run, delays included.", labels=["queue"]
-        )
-        ran = HistogramMetricFamily("penstock_worker_run_seconds", "How long runs took.", labels=["queue"])
-        for queue in self._queues:
-            for outcome in dict.fromkeys((*_OUTCOMES.values(), _LOST)):
-                ended.add_metric([queue, outcome], self._ended[queue, outcome])
-            dead.add_metric([queue], self._dead[queue])
-            self._waited[queue].add_to(waited, queue)
-            self._ran[queue].add_to(ran, queue)
-        yield from (ended, dead, waited, ran)
-        yield GaugeMetricFamily("penstock_process_memory_bytes", "Resident memory of this process.", resident_bytes())
+            metrics.dead.inc()
 
     def exposition(self) -> bytes:
-        registry = CollectorRegistry()
-        registry.register(self)
-        return generate_latest(registry)
+        return generate_latest(self._registry)
 
 
 async def serve_metrics(metrics: WorkerMetrics, host: str, port: int) -> asyncio.Server:
