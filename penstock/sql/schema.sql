@@ -14,6 +14,15 @@ CREATE TYPE penstock.job_state AS ENUM (
     'cancelled'
 );
 
+-- Name: laggard; Type: TYPE; Schema: penstock; Owner: -
+CREATE TYPE penstock.laggard AS (
+	quota text,
+	member text,
+	priority integer,
+	turn bigint,
+	id uuid
+);
+
 -- Name: abandon_artifact(bigint, integer, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_path text) RETURNS uuid
     LANGUAGE sql
@@ -497,19 +506,10 @@ CREATE FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time z
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: first_ready(text, integer, integer[], bigint[], uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) RETURNS TABLE(id uuid, limit_key text, priority integer, turn bigint)
-    LANGUAGE plpgsql STABLE
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_sort TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET search_path TO 'pg_catalog', 'pg_temp';
-
 -- Name: floors; Type: TABLE; Schema: penstock; Owner: -
 CREATE UNLOGGED TABLE penstock.floors (
     queue text NOT NULL,
+    line integer NOT NULL,
     number bigint NOT NULL,
     raised_at timestamp with time zone NOT NULL,
     settled bigint,
@@ -518,14 +518,28 @@ CREATE UNLOGGED TABLE penstock.floors (
     fair boolean NOT NULL,
     priorities integer[] NOT NULL,
     turns bigint[] NOT NULL,
-    ids uuid[] NOT NULL
+    ids uuid[] NOT NULL,
+    lagging penstock.laggard[] NOT NULL
 );
 
 -- Name: COLUMN floors.noted; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.floors.noted IS 'When the horizon has settled this number, turns are of the kind that `fair` says; in a fair queue those up to noted_turn are settled.';
 
--- Name: floor_of(text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.floor_of(p_queue text) RETURNS penstock.floors
+-- Name: COLUMN floors.lagging; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.floors.lagging IS 'Who has ready jobs below the marks all the same, and from where on.';
+
+-- Name: first_ready(text, integer, integer, penstock.floors, text[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[] DEFAULT NULL::text[], p_owner text DEFAULT NULL::text) RETURNS TABLE(id uuid, quota text, member text, priority integer, turn bigint)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: floor_of(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.floor_of(p_queue text, p_line integer DEFAULT 0) RETURNS penstock.floors
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -1026,13 +1040,17 @@ CREATE FUNCTION penstock.payload_text(p_id uuid) RETURNS text
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: pick_by_key(penstock.queues, integer, integer[], bigint[], uuid[], jsonb, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) RETURNS uuid[]
+-- Name: pick_by_member(text, integer, integer, penstock.floors, text[], text, penstock.queues, jsonb, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_by_member(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_settings penstock.queues, p_running jsonb, p_now timestamp with time zone) RETURNS uuid[]
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: pick_limited(penstock.queues, integer, integer[], bigint[], uuid[], text[], text, timestamp with time zone, boolean); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) RETURNS uuid[]
+-- Name: pick_limited(penstock.queues, integer, penstock.floors, text[], text, timestamp with time zone, boolean, penstock.floors); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean, p_quota_floor penstock.floors) RETURNS uuid[]
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -1046,17 +1064,6 @@ CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities 
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET plan_cache_mode TO 'force_generic_plan';
-
--- Name: pick_within_quotas(text, integer, text[], text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text) RETURNS uuid[]
-    LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) RETURNS void
@@ -1097,16 +1104,29 @@ CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, 
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: quota_allowance(text, text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.quota_allowance(p_quota text, p_owner text) RETURNS integer
+-- Name: time_floors; Type: TABLE; Schema: penstock; Owner: -
+CREATE UNLOGGED TABLE penstock.time_floors (
+    number bigint NOT NULL,
+    raised_at timestamp with time zone NOT NULL,
+    due_since timestamp with time zone NOT NULL,
+    started_since timestamp with time zone NOT NULL,
+    started_before uuid[] NOT NULL,
+    started_by text[] NOT NULL
+);
+
+-- Name: COLUMN time_floors.started_by; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.time_floors.started_by IS 'Whose they are, of those under a quota.';
+
+-- Name: quota_allowance(text, text, penstock.time_floors); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.quota_allowance(p_quota text, p_owner text, p_floor penstock.time_floors) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: raise_floor(text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.raise_floor(p_queue text) RETURNS penstock.floors
+-- Name: raise_floor(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.raise_floor(p_queue text, p_line integer DEFAULT 0) RETURNS penstock.floors
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -1145,15 +1165,6 @@ CREATE FUNCTION penstock.raise_horizon() RETURNS penstock.horizons
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
-
--- Name: time_floors; Type: TABLE; Schema: penstock; Owner: -
-CREATE UNLOGGED TABLE penstock.time_floors (
-    number bigint NOT NULL,
-    raised_at timestamp with time zone NOT NULL,
-    due_since timestamp with time zone NOT NULL,
-    started_since timestamp with time zone NOT NULL,
-    started_before uuid[] NOT NULL
-);
 
 -- Name: raise_time_floor(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.raise_time_floor() RETURNS penstock.time_floors
@@ -1453,6 +1464,13 @@ CREATE FUNCTION penstock.turn_served(p_queue text) RETURNS bigint
 -- Name: unblock(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.unblock(p_job penstock.jobs) RETURNS uuid[]
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: under_quota(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.under_quota(p_queue text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: unpark(text[], text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1955,7 +1973,7 @@ CREATE INDEX artifacts_unsettled ON penstock.artifacts USING btree (created_at) 
 CREATE INDEX edges_waits_for ON penstock.edges USING btree (waits_for);
 
 -- Name: floors_newest; Type: INDEX; Schema: penstock; Owner: -
-CREATE UNIQUE INDEX floors_newest ON penstock.floors USING btree (queue, number DESC);
+CREATE UNIQUE INDEX floors_newest ON penstock.floors USING btree (queue, line, number DESC);
 
 -- Name: history_given_up; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX history_given_up ON ONLY penstock.history USING btree (queue, id) WHERE (state = 'failed'::penstock.job_state);
@@ -2003,22 +2021,24 @@ CREATE INDEX jobs_parent ON penstock.jobs USING btree (parent) WHERE (parent IS 
 CREATE INDEX jobs_parked ON penstock.jobs USING btree (kind, queue) WHERE (parked_since IS NOT NULL);
 
 -- Name: jobs_ready; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NULL));
+CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, (((quota IS NOT NULL))::integer), priority, turn, id) WHERE (state = 'ready'::penstock.job_state);
 
--- Name: jobs_ready_by_key; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready_by_key ON penstock.jobs USING btree (queue, limit_key, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NULL) AND (limit_key IS NOT NULL));
-
--- Name: jobs_ready_by_owner; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready_by_owner ON penstock.jobs USING btree (queue, quota, owner, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NOT NULL));
-
--- Name: jobs_ready_quota; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready_quota ON penstock.jobs USING btree (queue, priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (quota IS NOT NULL));
+-- Name: jobs_ready_by_member; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX jobs_ready_by_member ON penstock.jobs USING btree (queue, COALESCE(quota, ''::text), (
+CASE
+    WHEN (quota IS NULL) THEN limit_key
+    ELSE owner
+END), priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (
+CASE
+    WHEN (quota IS NULL) THEN limit_key
+    ELSE owner
+END IS NOT NULL));
 
 -- Name: jobs_running; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_running ON penstock.jobs USING btree (lease, started_at) WHERE (state = 'running'::penstock.job_state);
 
 -- Name: jobs_running_quota; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_running_quota ON penstock.jobs USING btree (quota, owner) WHERE ((state = 'running'::penstock.job_state) AND (quota IS NOT NULL));
+CREATE INDEX jobs_running_quota ON penstock.jobs USING btree (quota, owner, started_at) WHERE ((state = 'running'::penstock.job_state) AND (quota IS NOT NULL));
 
 -- Name: jobs_scheduled; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_scheduled ON penstock.jobs USING btree (run_at) WHERE (state = 'scheduled'::penstock.job_state);
@@ -2564,16 +2584,16 @@ GRANT ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, 
 REVOKE ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) TO service_role;
 
--- Name: FUNCTION first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.first_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) TO service_role;
-
 -- Name: TABLE floors; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.floors TO service_role;
 
--- Name: FUNCTION floor_of(p_queue text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.floor_of(p_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.floor_of(p_queue text) TO service_role;
+-- Name: FUNCTION first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text) TO service_role;
+
+-- Name: FUNCTION floor_of(p_queue text, p_line integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) TO service_role;
 
 -- Name: FUNCTION fold_usage(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.fold_usage() FROM PUBLIC;
@@ -2835,21 +2855,17 @@ REVOKE ALL ON FUNCTION penstock.payload_text(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.payload_text(p_id uuid) TO service_role;
 GRANT ALL ON FUNCTION penstock.payload_text(p_id uuid) TO authenticated;
 
--- Name: FUNCTION pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.pick_by_key(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_running jsonb, p_now timestamp with time zone) TO service_role;
+-- Name: FUNCTION pick_by_member(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_settings penstock.queues, p_running jsonb, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_by_member(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_settings penstock.queues, p_running jsonb, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_by_member(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_settings penstock.queues, p_running jsonb, p_now timestamp with time zone) TO service_role;
 
--- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean) TO service_role;
+-- Name: FUNCTION pick_limited(p_queue penstock.queues, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean, p_quota_floor penstock.floors); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean, p_quota_floor penstock.floors) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.pick_limited(p_queue penstock.queues, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text, p_now timestamp with time zone, p_under_quota boolean, p_quota_floor penstock.floors) TO service_role;
 
 -- Name: FUNCTION pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities integer[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text) TO service_role;
-
--- Name: FUNCTION pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.pick_within_quotas(p_queue text, p_limit integer, p_kinds text[], p_owner text) TO service_role;
 
 -- Name: FUNCTION plan_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
@@ -2875,13 +2891,16 @@ GRANT ALL ON FUNCTION penstock.queue_names() TO service_role;
 REVOKE ALL ON FUNCTION penstock.queue_stats() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.queue_stats() TO service_role;
 
--- Name: FUNCTION quota_allowance(p_quota text, p_owner text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text) TO service_role;
+-- Name: TABLE time_floors; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.time_floors TO service_role;
 
--- Name: FUNCTION raise_floor(p_queue text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.raise_floor(p_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.raise_floor(p_queue text) TO service_role;
+-- Name: FUNCTION quota_allowance(p_quota text, p_owner text, p_floor penstock.time_floors); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text, p_floor penstock.time_floors) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.quota_allowance(p_quota text, p_owner text, p_floor penstock.time_floors) TO service_role;
+
+-- Name: FUNCTION raise_floor(p_queue text, p_line integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.raise_floor(p_queue text, p_line integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.raise_floor(p_queue text, p_line integer) TO service_role;
 
 -- Name: FUNCTION raise_floors(p_most integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.raise_floors(p_most integer) FROM PUBLIC;
@@ -2893,9 +2912,6 @@ GRANT ALL ON TABLE penstock.horizons TO service_role;
 -- Name: FUNCTION raise_horizon(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.raise_horizon() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.raise_horizon() TO service_role;
-
--- Name: TABLE time_floors; Type: ACL; Schema: penstock; Owner: -
-GRANT ALL ON TABLE penstock.time_floors TO service_role;
 
 -- Name: FUNCTION raise_time_floor(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.raise_time_floor() FROM PUBLIC;
@@ -3103,6 +3119,10 @@ GRANT ALL ON FUNCTION penstock.turn_served(p_queue text) TO service_role;
 -- Name: FUNCTION unblock(p_job penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.unblock(p_job penstock.jobs) TO service_role;
+
+-- Name: FUNCTION under_quota(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.under_quota(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.under_quota(p_queue text) TO service_role;
 
 -- Name: FUNCTION unpark(p_kinds text[], p_queues text[], p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.unpark(p_kinds text[], p_queues text[], p_limit integer) FROM PUBLIC;

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from penstock.engine import calls
+from penstock.job import NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand, Worker
 from tests.engine.ways import READY, SCHEDULED, enqueue_one, new
@@ -21,6 +22,8 @@ QUEUES: dict[str, dict[str, Any]] = {
     "fair": {"fair_by": "owner"},
     "limited": {"max_running": 100_000},
     "keyed": {"max_running_per_key": 100_000},
+    "held": {"max_running_per_key": 200},
+    "held and fair": {"max_running_per_key": 200, "fair_by": "owner"},
     "quota": {},
 }
 BYSTANDERS: dict[str, Callable[[str], AbstractContextManager[None]]] = {
@@ -35,9 +38,16 @@ beside = pytest.mark.parametrize("bystander", BYSTANDERS.values(), ids=BYSTANDER
 
 
 def set_queues(hand: Hand) -> None:
+    """In some of them the first jobs, of a key or an owner at its limit, wait for others of theirs."""
     hand.run(calls.set_quota("wide", {"running": 100_000}))
+    hand.run(calls.set_quota("narrow", {"running": 1}))
     for queue, settings in QUEUES.items():
         hand.set_queue(queue, **settings)
+    for queue in ("held", "held and fair"):
+        hand.enqueue_many(NewJob(kind="held", queue=queue, owner="eve", limit_key="another"), 203)
+    hand.enqueue_many(NewJob(kind="held", queue="quota", owner="eve", quota="narrow"), 3)
+    busy = hand.worker("busy", seconds=3600)
+    assert [len(busy.claim(1000, queue)) for queue in ("held", "held and fair", "quota")] == [200, 200, 1]
 
 
 def let_flow(worker: Worker, rounds: int = ROUNDS) -> None:

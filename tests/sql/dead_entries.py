@@ -1,7 +1,6 @@
 """Jobs that came and went while somebody's old snapshot was open: their rows and index entries are still there, dead,
 and no vacuum may remove them."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,7 +23,12 @@ QUEUES: dict[str, dict[str, Any]] = {
     "keyed": {"max_running_per_key": BATCH},
     "rated": {"rate": 1_000_000, "rate_period": 1},
     "fair": {"fair_by": "owner"},
+    "held": {"max_running_per_key": 1},
+    "quota": {},
 }
+_HELD = 250
+"""So many jobs of one key, and of one owner, come before all others; one of them runs, and the rest may not start. More
+than a claim looks at before it visits every key."""
 SINGLES = ("fair", "rated")
 """Queues that have rows about turns or starts, which are written for every job."""
 _NO_AUTOVACUUM = """
@@ -68,23 +72,36 @@ class Flow:
         hand.set_clock(datetime.now(UTC))
         for queue, settings in QUEUES.items():
             hand.set_queue(queue, **settings)
-        # it outlasts all the others
+        hand.run(calls.set_quota("wide", {"running": BATCH}))
+        hand.run(calls.set_quota("narrow", {"running": 1}))
+        # they outlast all the others
         hand.add("long", queue="plain")
-        hand.worker("busy", seconds=86_400).claim_one("plain")
+        hand.enqueue_many(NewJob(kind="long", queue="held", limit_key="held"), _HELD)
+        hand.enqueue_many(NewJob(kind="long", queue="quota", owner="held", quota="narrow"), _HELD)
+        busy = hand.worker("busy", seconds=86_400)
+        for queue in ("plain", "held", "quota"):
+            assert len(busy.claim(BATCH, queue)) == 1
         self.worker = hand.worker(seconds=86_400)
         self.worker.cursors |= {queue: cursor_that_looks_back_once() for queue in QUEUES}
 
     def go_on(self, jobs: int) -> None:
         """So many jobs more go through each queue; once a second the leading worker tends them."""
         for _ in range(jobs // BATCH):
-            for template, many in _arriving():
-                self.hand.enqueue_many(template, many)
+            for queue in QUEUES:
+                self._arrive(queue)
             self.hand.move_clock(seconds=1)
             self.hand.run(calls.extend_lease(self.worker.lease))
             self.hand.run(calls.tend(self.worker.lease))
             for queue in QUEUES:
                 self.work_off(queue)
         self._come_to_rest()
+
+    def _arrive(self, queue: str) -> None:
+        if queue == "held":
+            self.hand.enqueue(*[new_job(queue, number) for number in range(BATCH)])
+        else:
+            for number in range(KEYS):
+                self.hand.enqueue_many(new_job(queue, number), ONE_KEY)
 
     def work_off(self, queue: str) -> None:
         """At 5,000 jobs a second. A worker at ease looks everywhere each time."""
@@ -124,13 +141,11 @@ def new_job(queue: str, number: int = 0) -> NewJob:
             return NewJob(kind="work", queue=queue, delay=0.5)
         case "keyed":
             return NewJob(kind="work", queue=queue, limit_key=key)
+        case "held":
+            return NewJob(kind="work", queue=queue, limit_key=f"key {number}")
         case "fair":
             return NewJob(kind="work", queue=queue, owner=key)
+        case "quota":
+            return NewJob(kind="work", queue=queue, owner=key, quota="wide")
         case _:
             return NewJob(kind="work", queue=queue)
-
-
-def _arriving() -> Iterator[tuple[NewJob, int]]:
-    for queue in QUEUES:
-        for number in range(KEYS):
-            yield new_job(queue, number), ONE_KEY

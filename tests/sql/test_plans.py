@@ -70,7 +70,7 @@ def test_a_claim_under_limits_per_key_goes_by_windows_and_never_by_whole_indexes
     expected = {
         "limit v_left": {"jobs_ready"},
         RUNS: {"jobs_running", "jobs_pkey"},
-        "with recursive keys as": {"jobs_ready_by_key", "jobs_ready"},
+        "with recursive members as": {"jobs_ready_by_member", "jobs_ready"},
         "where id = any(v_picked) and state::text = 'ready'": {"jobs_pkey"},
         TAKES: {"jobs_pkey"},
     }

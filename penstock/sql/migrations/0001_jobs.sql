@@ -73,17 +73,16 @@ comment on column penstock.jobs.parked_since is
 comment on column penstock.jobs.quota is
   'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
 
--- Jobs under a quota wait in indexes of their own: a claim of others steps over none of them, and one owner's backlog is one
--- entry of the second.
-create index jobs_ready on penstock.jobs (queue, priority, turn, id) where state = 'ready' and quota is null;
-create index jobs_ready_by_key on penstock.jobs (queue, limit_key, priority, turn, id)
-  where state = 'ready' and quota is null and limit_key is not null;
-create index jobs_ready_quota on penstock.jobs (queue, priority, turn, id) where state = 'ready' and quota is not null;
-create index jobs_ready_by_owner on penstock.jobs (queue, quota, owner, priority, turn, id)
-  where state = 'ready' and quota is not null;
+-- Each queue has two lines: jobs under a quota stand in one of their own (1), so that a claim of the others steps over none of
+-- them. The second index has those that share a limit by whom they share it with: in line 0 the jobs of a key, in line 1 those of
+-- an owner under a quota.
+create index jobs_ready on penstock.jobs (queue, ((quota is not null)::int), priority, turn, id) where state = 'ready';
+create index jobs_ready_by_member on penstock.jobs (
+  queue, coalesce(quota, ''), (case when quota is null then limit_key else owner end), priority, turn, id)
+  where state = 'ready' and (case when quota is null then limit_key else owner end) is not null;
 create index jobs_running on penstock.jobs (lease, started_at) where state = 'running';
 create index jobs_to_stop on penstock.jobs (lease) where state = 'running' and cancel_requested;
-create index jobs_running_quota on penstock.jobs (quota, owner) where state = 'running' and quota is not null;
+create index jobs_running_quota on penstock.jobs (quota, owner, started_at) where state = 'running' and quota is not null;
 create index jobs_scheduled on penstock.jobs (run_at) where state = 'scheduled';
 create index jobs_blocked on penstock.jobs (queue) where waiting_on > 0;
 create index jobs_parked on penstock.jobs (kind, queue) where parked_since is not null;

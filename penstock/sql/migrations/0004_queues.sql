@@ -70,9 +70,11 @@ create unique index horizons_newest on penstock.horizons (number desc);
 comment on column penstock.horizons.horizon is
   'When all transactions below this number have ended, what was noted is settled.';
 
--- Below which turns nothing is ready: see raise_floor(). One row for each queue.
+-- Below which turns nothing is ready: see raise_floor(). One row for each line of a queue.
+create type penstock.laggard as (quota text, member text, priority int, turn bigint, id uuid);
 create unlogged table penstock.floors (
   queue text not null,
+  line int not null,
   number bigint not null,
   raised_at timestamptz not null,
   settled bigint,
@@ -81,9 +83,12 @@ create unlogged table penstock.floors (
   fair boolean not null,
   priorities int[] not null,
   turns bigint[] not null,
-  ids uuid[] not null
+  ids uuid[] not null,
+  lagging penstock.laggard[] not null
 );
-create unique index floors_newest on penstock.floors (queue, number desc);
+create unique index floors_newest on penstock.floors (queue, line, number desc);
+comment on column penstock.floors.lagging is
+  'Who has ready jobs below the marks all the same, and from where on.';
 comment on column penstock.floors.noted is
   'When the horizon has settled this number, turns are of the kind that `fair` says; in a fair queue those up to noted_turn are settled.';
 
@@ -93,6 +98,9 @@ create unlogged table penstock.time_floors (
   raised_at timestamptz not null,
   due_since timestamptz not null,
   started_since timestamptz not null,
-  started_before uuid[] not null
+  started_before uuid[] not null,
+  started_by text[] not null
 );
 create unique index time_floors_newest on penstock.time_floors (number desc);
+comment on column penstock.time_floors.started_by is
+  'Whose they are, of those under a quota.';

@@ -28,7 +28,9 @@ _TABLES = (
     "jobs", "history", "edges", "leases", "waiting", "queues", "starts", "turns", "steps", "idempotency_keys",
     "usage", "usage_log", "payloads", "errors",
 )  # fmt: skip
-_CLEAR = ";".join(f"delete from penstock.{table}" for table in _TABLES)
+_FLOORS = ("horizons", "floors", "time_floors")
+"""What they say of the time holds as long as clocks go forwards, and each example begins now."""
+_CLEAR = ";".join(f"delete from penstock.{table}" for table in (*_TABLES, *_FLOORS))
 _EVERYTHING = " union all ".join(f"select '{table}', t::text from penstock.{table} as t" for table in _TABLES)
 
 

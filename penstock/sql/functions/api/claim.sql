@@ -24,35 +24,43 @@ declare
   v_now timestamptz := penstock.clock();
   v_queue penstock.queues;
   v_floor penstock.floors;
+  v_quota_floor penstock.floors;
   v_picked uuid[];
   v_alive boolean;
   v_under_quota boolean;
   v_first uuid;
   v_last uuid;
 begin
-  -- must use jobs_ready_quota, which has nothing of queues without quotas
+  -- most queues have nothing under quotas, and no floor of them
   select exists (select from penstock.leases where id = p_lease),
-         exists (select from penstock.jobs where state = 'ready' and quota is not null and queue = p_queue)
+         exists (select from penstock.floors where queue = p_queue and line = 1)
+         or exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1)
     into v_alive, v_under_quota;
   if not v_alive then
     raise exception 'lease % is gone: open a new one', p_lease using errcode = 'PS004';
   end if;
   select * into v_queue from penstock.queues where name = p_queue;
+  -- floors are raised before anything is locked
   if v_queue.limited or coalesce(cardinality(p_priorities), 0) = 0 then
-    select * into v_floor from penstock.floors where queue = p_queue order by number desc limit 1;
-    if v_floor.raised_at is null or v_floor.raised_at < v_now - interval '50 milliseconds' then
-      -- before any lock
-      if (select raised_at from penstock.horizons order by number desc limit 1) >= v_now - interval '50 milliseconds' is not true then
-        perform penstock.raise_horizon();
-      end if;
+    select * into v_floor from penstock.floors where queue = p_queue and line = 0 order by number desc limit 1;
+    if v_floor.raised_at >= v_now - interval '50 milliseconds' is not true then
       v_floor := penstock.raise_floor(p_queue);
       if v_queue.limited then
         perform penstock.raise_time_floor();
       end if;
     end if;
-    p_priorities := v_floor.priorities;
-    p_turns := v_floor.turns;
-    p_ids := v_floor.ids;
+  else
+    v_floor.priorities := p_priorities;
+    v_floor.turns := p_turns;
+    v_floor.ids := p_ids;
+  end if;
+  if v_under_quota then
+    select * into v_quota_floor from penstock.floors where queue = p_queue and line = 1 order by number desc limit 1;
+    if v_quota_floor.raised_at >= v_now - interval '50 milliseconds' is not true then
+      v_quota_floor := penstock.raise_floor(p_queue, 1);
+      perform penstock.raise_time_floor();
+    end if;
+    v_under_quota := penstock.under_quota(p_queue);
   end if;
   if v_under_quota then
     perform penstock.lock_quotas();
@@ -66,14 +74,16 @@ begin
   if v_queue.paused then
     return;
   end if;
+  if cardinality(v_floor.lagging) > 0 and v_queue.max_running_per_key is null and v_queue.rate_per_key is null then
+    v_floor := null; -- the limits have just gone: a look everywhere
+  end if;
   if v_queue.limited then
-    v_picked := penstock.pick_limited(
-      v_queue, p_limit, p_priorities, p_turns, p_ids, p_kinds, p_owner, v_now, v_under_quota);
+    v_picked := penstock.pick_limited(v_queue, p_limit, v_floor, p_kinds, p_owner, v_now, v_under_quota, v_quota_floor);
   else
-    v_picked := penstock.pick_ready(p_queue, p_limit, p_priorities, p_turns, p_ids, p_kinds, p_owner);
+    v_picked := penstock.pick_ready(p_queue, p_limit, v_floor.priorities, v_floor.turns, v_floor.ids, p_kinds, p_owner);
     if v_under_quota then
       v_picked := penstock.best_of(
-        v_picked || penstock.pick_within_quotas(p_queue, p_limit, p_kinds, p_owner), p_limit);
+        v_picked || penstock.pick_by_member(p_queue, 1, p_limit, v_quota_floor, p_kinds, p_owner, v_queue, null, v_now), p_limit);
     end if;
   end if;
   if cardinality(v_picked) = 0 then

@@ -18,12 +18,7 @@ begin
     from unnest(p_queues) as name
       on conflict (queue, lease) do update set backend = excluded.backend, direct = excluded.direct;
   return least((
-    -- a look at each queue: joined to them, all jobs under quotas are read
-    select min((select 1.0
-                  from penstock.jobs as j
-                 where j.state = 'ready' and j.quota is not null and j.queue = waited.name
-                 limit 1))
-      from unnest(p_queues) as waited (name)
+    select min(1.0) from unnest(p_queues) as waited (name) where penstock.under_quota(waited.name)
   ), (
     select min(case when not q.paused
                          and (select jobs > 0 from penstock.ready_jobs(q.name, 1))

@@ -1,6 +1,8 @@
--- Picks jobs of a queue that has limits, for a claimer that has locked them (lock_limits).
+-- Picks jobs of a queue that has limits, for a claimer that has locked them (lock_limits): from the floor of its line, and from that
+-- of jobs under quotas, if it has such.
 create or replace function penstock.pick_limited(
-  p_queue penstock.queues, p_limit int, p_priorities int[], p_turns bigint[], p_ids uuid[], p_kinds text[], p_owner text, p_now timestamptz, p_under_quota boolean
+  p_queue penstock.queues, p_limit int, p_floor penstock.floors, p_kinds text[], p_owner text, p_now timestamptz,
+  p_under_quota boolean, p_quota_floor penstock.floors
 )
 returns uuid[]
 language plpgsql
@@ -28,16 +30,18 @@ begin
   end if;
 
   if p_queue.max_running_per_key is null and p_queue.rate_per_key is null then
-    v_picked := penstock.pick_ready(p_queue.name, v_free, p_priorities, p_turns, p_ids, p_kinds, p_owner);
+    v_picked := penstock.pick_ready(
+      p_queue.name, v_free, p_floor.priorities, p_floor.turns, p_floor.ids, p_kinds, p_owner);
   elsif p_kinds is null and p_owner is null then
-    v_picked := penstock.pick_by_key(p_queue, v_free, p_priorities, p_turns, p_ids, v_running, p_now);
+    v_picked := penstock.pick_by_member(p_queue.name, 0, v_free, p_floor, null, null, p_queue, v_running, p_now);
   else
     raise exception 'queue % has limits per key: claim from it without naming kinds or an owner', p_queue.name
       using errcode = 'PS001';
   end if;
   if p_under_quota then
     v_picked := penstock.best_of(
-      v_picked || penstock.pick_within_quotas(p_queue.name, v_free, p_kinds, p_owner), v_free);
+      v_picked
+      || penstock.pick_by_member(p_queue.name, 1, v_free, p_quota_floor, p_kinds, p_owner, p_queue, v_running, p_now), v_free);
     -- both halves together keep to the limits of their keys
     v_picked := array(
       select ranked.id

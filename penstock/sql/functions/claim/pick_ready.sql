@@ -1,4 +1,4 @@
--- Locks up to p_limit ready jobs of a queue, best first, and returns their ids.
+-- Locks up to p_limit ready jobs of a queue, best first, and returns their ids: those that are under no quota.
 --
 -- The marks tell for each of these priorities, in their order, from which (turn, id) to look: a claimer's cursor, which is where
 -- it took last, or the queue's floor. Looking only past them steps over no dead index entry; without them every claim walks all
@@ -28,15 +28,15 @@ begin
   for i in 1 .. coalesce(cardinality(p_priorities), 0) loop
     -- mostly neither: one statement for both looks is cheaper than one for each
     select exists (select from penstock.jobs
-                    where state = 'ready' and quota is null and queue = p_queue
+                    where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
                       and priority > v_above and priority < p_priorities[i]),
            exists (select from penstock.jobs
-                    where state = 'ready' and quota is null and queue = p_queue and priority = p_priorities[i] and turn < 0)
+                    where state = 'ready' and queue = p_queue and (quota is not null)::int = 0 and priority = p_priorities[i] and turn < 0)
       into v_between, v_front;
     if v_between then
       v_picked := v_picked || array(
         select id from penstock.jobs
-         where state = 'ready' and quota is null and queue = p_queue
+         where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
            and priority > v_above and priority < p_priorities[i]
            and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
          order by priority, turn, id
@@ -46,7 +46,7 @@ begin
     if v_front then
       v_picked := v_picked || array(
         select id from penstock.jobs
-         where state = 'ready' and quota is null and queue = p_queue and priority = p_priorities[i] and turn < 0
+         where state = 'ready' and queue = p_queue and (quota is not null)::int = 0 and priority = p_priorities[i] and turn < 0
            and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
          order by priority, turn, id
          limit p_limit - cardinality(v_picked)
@@ -54,7 +54,7 @@ begin
     end if;
     v_picked := v_picked || array(
       select id from penstock.jobs
-       where state = 'ready' and quota is null and queue = p_queue
+       where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
          and priority = p_priorities[i] and (turn, id) >= (p_turns[i], p_ids[i])
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
        order by priority, turn, id
@@ -67,7 +67,7 @@ begin
   end loop;
   return v_picked || array(
     select id from penstock.jobs
-     where state = 'ready' and quota is null and queue = p_queue
+     where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
        and priority > v_above
        and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
      order by priority, turn, id

@@ -15,7 +15,7 @@ declare
   v_until text;
 begin
   loop
-    v_from := (select queue from penstock.floors where queue > v_from order by queue, number desc limit 1);
+    v_from := (select queue from penstock.floors where queue > v_from order by queue, line, number desc limit 1);
     exit when v_from is null;
     v_known := v_known || v_from;
   end loop;
@@ -26,11 +26,11 @@ begin
       if v_until is null then
         v_from := (
           select queue from penstock.jobs
-           where state = 'ready' and quota is null and queue > v_from order by queue limit 1);
+           where state = 'ready' and queue > v_from order by queue limit 1);
       else
         v_from := (
           select queue from penstock.jobs
-           where state = 'ready' and quota is null and queue > v_from and queue < v_until order by queue limit 1);
+           where state = 'ready' and queue > v_from and queue < v_until order by queue limit 1);
       end if;
       exit when v_from is null;
       v_found := v_found || v_from;
@@ -41,8 +41,6 @@ begin
     select name from penstock.queues
     union
     select unnest(v_known || v_found)
-    union
-    select queue from penstock.jobs where state = 'ready' and quota is not null
     order by 1);
 end
 $$;

@@ -12,15 +12,21 @@ declare
   v_turn bigint := (select settled_turn from penstock.horizons order by number desc limit 1);
   v_floor penstock.floors;
   v_queue text := '';
+  v_line int := 0;
   v_raised int := 0;
 begin
   -- the newest row of each; one that nobody has claimed from has jobs in hand of those who wait for it
   loop
-    select * into v_floor from penstock.floors where queue > v_queue order by queue, number desc limit 1;
+    select * into v_floor
+      from penstock.floors
+     where (queue, line) > (v_queue, v_line)
+     order by queue, line, number desc
+     limit 1;
     exit when not found or v_raised >= p_most;
     v_queue := v_floor.queue;
+    v_line := v_floor.line;
     if v_floor.raised_at < v_stale and (v_floor.fair or coalesce(v_floor.settled, -1) < v_turn) then
-      perform penstock.raise_floor(v_queue);
+      perform penstock.raise_floor(v_queue, v_line);
       v_raised := v_raised + 1;
     end if;
   end loop;

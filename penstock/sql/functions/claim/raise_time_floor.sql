@@ -16,9 +16,11 @@ declare
   v_old penstock.time_floors;
   v_new penstock.time_floors;
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return penstock.time_floor();
+  end if;
   select * into v_old from penstock.time_floors order by number desc limit 1 for update skip locked;
-  if not found and exists (select from penstock.time_floors)
-     or current_setting('transaction_isolation') <> 'read committed' then
+  if not found and exists (select from penstock.time_floors) then
     return penstock.time_floor();
   end if;
   v_settled_at := (select settled_at from penstock.horizons order by number desc limit 1);
@@ -27,9 +29,11 @@ begin
   v_old.due_since := coalesce(v_old.due_since, '-infinity');
   v_old.started_since := coalesce(v_old.started_since, '-infinity');
   v_old.started_before := coalesce(v_old.started_before, '{}');
+  v_old.started_by := coalesce(v_old.started_by, '{}');
   v_new.due_since := v_old.due_since;
   v_new.started_since := v_old.started_since;
   v_new.started_before := v_old.started_before;
+  v_new.started_by := v_old.started_by;
   if v_settled_at > v_old.due_since then
     v_new.due_since := least(v_settled_at, (
       select run_at from penstock.jobs where state = 'scheduled' and run_at >= v_old.due_since order by run_at limit 1));
@@ -37,14 +41,16 @@ begin
   -- a long list is not written anew each time
   if v_settled_at > v_old.started_since + cardinality(v_old.started_before) * interval '1 millisecond' then
     v_new.started_since := v_settled_at;
-    v_new.started_before := array(
-      select id from penstock.jobs
-       where id = any(v_old.started_before) and state::text = 'running' and started_at < v_old.started_since
-      union all
-      select j.id
-        from penstock.leases as l
-        join penstock.jobs as j on j.state = 'running' and j.lease = l.id
-         and j.started_at >= v_old.started_since and j.started_at < v_new.started_since);
+    select coalesce(array_agg(id), '{}'), coalesce(array_agg(owner), '{}')
+      into v_new.started_before, v_new.started_by
+      from (select id, case when quota is not null then owner end as owner
+              from penstock.jobs
+             where id = any(v_old.started_before) and state::text = 'running' and started_at < v_old.started_since
+            union all
+            select j.id, case when j.quota is not null then j.owner end
+              from penstock.leases as l
+              join penstock.jobs as j on j.state = 'running' and j.lease = l.id
+               and j.started_at >= v_old.started_since and j.started_at < v_new.started_since) as running;
   end if;
   insert into penstock.time_floors select v_new.*;
   delete from penstock.time_floors where number = v_old.number;

@@ -1,5 +1,5 @@
--- How many jobs of a queue are ready, counted no further than p_most, and the run_at of the oldest of them. Looks past
--- the queue's floor, and at those under quotas. Must use jobs_ready and jobs_ready_quota.
+-- How many jobs of a queue are ready, counted no further than p_most, and the run_at of the oldest of them. Looks past the
+-- queue's floors, and at who lags behind them. Must use jobs_ready and jobs_ready_by_member.
 create or replace function penstock.ready_jobs(p_queue text, p_most int, out jobs int, out oldest timestamptz)
 language plpgsql stable
 set enable_seqscan = off
@@ -9,39 +9,64 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_floor penstock.floors := penstock.floor_of(p_queue);
-  v_above bigint := -2147483649;
+  v_floor penstock.floors;
+  v_above bigint;
+  v_left int := p_most;
   v_jobs int;
   v_oldest timestamptz;
 begin
   jobs := 0;
-  for i in 1 .. coalesce(cardinality(v_floor.priorities), 0) loop
+  for v_line in 0 .. 1 loop
+    select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
+    v_above := -2147483649;
+    for i in 1 .. coalesce(cardinality(v_floor.priorities), 0) loop
+      select count(*), min(run_at)
+        into v_jobs, v_oldest
+        from (select run_at from penstock.jobs
+               where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
+                 and priority > v_above and priority < v_floor.priorities[i]
+               union all
+              select run_at from penstock.jobs
+               where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
+                 and priority = v_floor.priorities[i] and turn < 0
+               union all
+              select run_at from penstock.jobs
+               where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
+                 and priority = v_floor.priorities[i] and (turn, id) >= (v_floor.turns[i], v_floor.ids[i])
+               limit v_left) as few;
+      jobs := jobs + v_jobs;
+      v_left := v_left - v_jobs;
+      oldest := least(oldest, v_oldest);
+      v_above := v_floor.priorities[i];
+    end loop;
     select count(*), min(run_at)
       into v_jobs, v_oldest
       from (select run_at from penstock.jobs
-             where state = 'ready' and quota is null and queue = p_queue
-               and priority > v_above and priority < v_floor.priorities[i]
-             union all
-            select run_at from penstock.jobs
-             where state = 'ready' and quota is null and queue = p_queue
-               and priority = v_floor.priorities[i] and turn < 0
-             union all
-            select run_at from penstock.jobs
-             where state = 'ready' and quota is null and queue = p_queue
-               and priority = v_floor.priorities[i] and (turn, id) >= (v_floor.turns[i], v_floor.ids[i])
-             limit p_most - jobs) as few;
+             where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line and priority > v_above
+             limit v_left) as few;
     jobs := jobs + v_jobs;
+    v_left := v_left - v_jobs;
     oldest := least(oldest, v_oldest);
-    v_above := v_floor.priorities[i];
+    if cardinality(v_floor.lagging) > 0 then
+      select count(*), min(run_at)
+        into v_jobs, v_oldest
+        from (select late.run_at
+                from unnest(v_floor.lagging) as l
+                join unnest(v_floor.priorities, v_floor.turns, v_floor.ids) as mark (priority, turn, id)
+                  on mark.priority = l.priority
+               cross join lateral (
+                 select j.run_at
+                   from penstock.jobs as j
+                  where j.state = 'ready' and j.queue = p_queue and coalesce(j.quota, '') = l.quota
+                    and (case when j.quota is null then j.limit_key else j.owner end) = l.member and j.priority = l.priority
+                    and (j.turn, j.id) >= (l.turn, l.id) and j.turn <= mark.turn and (j.turn, j.id) < (mark.turn, mark.id)
+                  -- or the planner takes jobs_ready, where all the others are too
+                  order by j.priority, j.turn, j.id) as late
+               limit v_left) as few;
+      jobs := jobs + v_jobs;
+      v_left := v_left - v_jobs;
+      oldest := least(oldest, v_oldest);
+    end if;
   end loop;
-  select count(*), min(run_at)
-    into v_jobs, v_oldest
-    from (select run_at from penstock.jobs
-           where state = 'ready' and quota is null and queue = p_queue and priority > v_above
-           union all
-          select run_at from penstock.jobs where state = 'ready' and quota is not null and queue = p_queue
-           limit p_most - jobs) as few;
-  jobs := jobs + v_jobs;
-  oldest := least(oldest, v_oldest);
 end
 $$;

@@ -13,6 +13,7 @@ begin
     v_floor.due_since := '-infinity';
     v_floor.started_since := '-infinity';
     v_floor.started_before := '{}';
+    v_floor.started_by := '{}';
   end if;
   return v_floor;
 end

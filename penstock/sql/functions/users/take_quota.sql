@@ -34,7 +34,7 @@ begin
      where j.owner = p_owner
        and (j.options->>'quota' = p_quota
             or exists (select from penstock.kinds as k where k.kind = j.kind and k.quota = p_quota));
-    v_count := v_quota.running - penstock.quota_allowance(p_quota, p_owner);
+    v_count := v_quota.running - penstock.quota_allowance(p_quota, p_owner, penstock.time_floor());
     if v_count >= v_quota.running then
       raise exception 'running: % of your jobs are running, of % at most; try again when one has finished',
         v_count, v_quota.running using errcode = 'PS012', detail = '5';
