@@ -5,7 +5,7 @@ BIN := .venv/bin
 VERSIONS ?= 15 16 17 18
 # options of a benchmark: make bench-worker ARGS='--payload 0 2048'
 ARGS ?=
-# as tests/conftest.py names it
+# as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
 .PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-recipes storm-recipes clean clean-servers
@@ -13,7 +13,7 @@ IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)"
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-.venv/.ready: pyproject.toml constraints.txt scripts/setup
+.venv/.ready: pyproject.toml recipes/pyproject.toml constraints.txt scripts/setup
 	@scripts/setup
 
 demo: .venv/.ready  ## start everything, run all four applications, and leave the files
@@ -63,7 +63,7 @@ bench-recipes: .venv/.ready  ## exports and readings end to end, beside their bu
 	$(BIN)/python -m bench.recipes
 
 storm-recipes: .venv/.ready  ## 20 readings and 200 exports at once, their workers killed; some minutes
-	$(BIN)/python -m tests.recipes.storm
+	PYTHONPATH=recipes/tests $(BIN)/python -m storm
 
 clean: clean-servers  ## remove what was built, and the test servers' data
 	rm -rf .venv .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

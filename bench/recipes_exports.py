@@ -20,9 +20,9 @@ import httpx
 import pikepdf
 
 from penstock import embedded
-from penstock.recipes.exports import make_app
-from penstock.recipes.exports.demo import RESUMES
 from penstock.server.auth import mint
+from penstock_recipes.exports import make_app
+from penstock_recipes.exports.demo import RESUMES
 
 FOLDER = Path(".cache") / "bench-recipes-postgres"
 KEY = "a-service-key-of-the-benchmark"
@@ -59,8 +59,8 @@ def measure() -> dict[str, Any]:
         with make_app(postgres.url, artifacts=files) as app:
             app.migrate()
         with (
-            _running(environment, "server", "penstock.recipes.exports:app", "--port", str(port)),
-            _running(environment, "worker", "penstock.recipes.exports:app", "--queues", "exports:3"),
+            _running(environment, "server", "penstock_recipes.exports:app", "--port", str(port)),
+            _running(environment, "worker", "penstock_recipes.exports:app", "--queues", "exports:3"),
         ):
             return asyncio.run(_measure(f"http://127.0.0.1:{port}"))
 

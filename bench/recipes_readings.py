@@ -21,10 +21,10 @@ import httpx
 
 from penstock import JobContext, embedded
 from penstock.middleware import CallNext
-from penstock.recipes.readings import make_app
-from penstock.recipes.readings.demo import PARAMS
-from penstock.recipes.readings.flow import QUEUES
 from penstock.server.auth import mint
+from penstock_recipes.readings import make_app
+from penstock_recipes.readings.demo import PARAMS
+from penstock_recipes.readings.flow import QUEUES
 
 FOLDER = Path(".cache") / "bench-recipes-postgres"
 KEY = "a-service-key-of-the-benchmark"

@@ -14,18 +14,18 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penstock import Penstock
-from penstock.recipes import bookmarks, calls, exports, readings
-from penstock.recipes.bookmarks.demo import demo as show_bookmarks
-from penstock.recipes.bookmarks.demo import guard_for_demo
-from penstock.recipes.calls.demo import ORG
-from penstock.recipes.calls.demo import demo as show_call
-from penstock.recipes.exports.demo import demo as show_exports
-from penstock.recipes.readings.demo import demo as show_reading
 from penstock.server import Server
 from penstock.server.auth import mint
 from penstock.server.auth.development import secret_file, settings_for_development
 from penstock.server.http.uvicorn import HttpServer, open_socket
 from penstock.worker.supervisor import Supervisor
+from penstock_recipes import bookmarks, calls, exports, readings
+from penstock_recipes.bookmarks.demo import demo as show_bookmarks
+from penstock_recipes.bookmarks.demo import guard_for_demo
+from penstock_recipes.calls.demo import ORG
+from penstock_recipes.calls.demo import demo as show_call
+from penstock_recipes.exports.demo import demo as show_exports
+from penstock_recipes.readings.demo import demo as show_reading
 
 ROOT = Path(__file__).parent.parent
 MADE = ROOT / ".penstock" / "demo"

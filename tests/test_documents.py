@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-RECIPES = sorted(ROOT.glob("penstock/recipes/*/README.md"))
+RECIPES = sorted(ROOT.glob("recipes/penstock_recipes/*/README.md"))
 GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md"]
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from penstock import Penstock
 from penstock.cli.try_it import commands_for, key_in_shell
-from penstock.recipes import bookmarks, calls, exports, readings
 from penstock.server.asgi import Server
 from penstock.server.http.uvicorn import HttpServer, open_socket
 from penstock.server.settings import ServerSettings
+from penstock_recipes import bookmarks, calls, exports, readings
 
 KEY = "a-service-key-for-these-tests-0123456789"
 SECRET = "a-secret-for-the-tokens-of-these-tests-0123456789"

@@ -10,7 +10,7 @@ from tests.install.environments import ROOT, distributions, project, tops
 
 PACKAGE = ROOT / "penstock"
 COMMAND = ROOT / "penstock_command.py"
-FILES = [COMMAND, *(file for file in PACKAGE.rglob("*.py") if not file.is_relative_to(PACKAGE / "recipes"))]
+FILES = [COMMAND, *PACKAGE.rglob("*.py")]
 NOT_OURS = {"sqlalchemy"}
 """Who uses an adapter has what it adapts."""
 

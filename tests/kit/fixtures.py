@@ -17,8 +17,6 @@ from penstock.testing.database import embedded_server, migrated_template, throw_
 from tests import slow
 from tests.databases import DatabasesAhead
 
-pytest_plugins = ["tests.time_limit"]
-
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as in the background of a shell script: the programs that tests interrupt would inherit it, and never end
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     slow.ask(config.option.markexpr)
 
 
-CACHE = Path(__file__).resolve().parent.parent / ".cache"
+CACHE = Path(__file__).resolve().parent.parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]
 
 

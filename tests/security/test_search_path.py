@@ -71,8 +71,9 @@ def test_statements_from_python_call_nothing_that_another_could_fit_better(conne
 
 def _statements() -> Iterator[tuple[str, str]]:
     """The SQL in the engine's and the server's Python."""
-    root = Path(penstock.__file__).parent
-    for folder in ("engine", "server", "worker", "artifacts", "recipes"):
+    root = Path(penstock.__file__).parent.parent
+    folders = [*(f"penstock/{name}" for name in ("engine", "server", "worker", "storage")), "recipes/penstock_recipes"]
+    for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
                 if isinstance(node, ast.JoinedStr):
@@ -96,7 +97,7 @@ def _unqualified(connection: Connection, text: str) -> set[str]:
 
 
 def test_functions_and_views_of_the_recipes_are_pinned() -> None:
-    for file in (Path(penstock.__file__).parent / "recipes").rglob("migrations/*.sql"):
+    for file in Path(penstock.__file__).parent.parent.glob("recipes/penstock_recipes/*/migrations/*.sql"):
         text = file.read_text("utf-8")
         if "create schema" in text:
             assert text.index("set local search_path = pg_catalog, pg_temp;") < text.index("create schema"), file

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded.binaries import Version
-from tests.conftest import CACHE
+from tests.kit.fixtures import CACHE
 from tests.postgres_versions import NotToBeHad, bin_folder
 from tests.sql.crowds import Crowd
 from tests.sql.explain import Explained

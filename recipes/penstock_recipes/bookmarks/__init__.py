@@ -1,28 +1,26 @@
 """Bookmarks: stored at once, then enriched in the background: screenshot, title, picture, text, caption, icon.
 
-`penstock up penstock.recipes.bookmarks:app`, or `install(app)` into an application of your own.
+`penstock up penstock_recipes.bookmarks:app`, or `install(app)` into an application of your own.
 """
 
 import os
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock import InvalidInput, Penstock, PenstockError
+from penstock import InvalidInput, Penstock
 from penstock.outbound import Guard
-from penstock.recipes.bookmarks.archive import UPKEEP, purge
-from penstock.recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
+from penstock_recipes.bookmarks.archive import UPKEEP, purge
+from penstock_recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
+from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
-    from penstock.recipes.bookmarks.browser import Browser
-    from penstock.recipes.bookmarks.captions import Captioner
+    from penstock_recipes.bookmarks.browser import Browser
+    from penstock_recipes.bookmarks.captions import Captioner
 
 __all__ = ["KIND", "QUEUE", "install", "make_app"]
-
-_NEEDED = ("fastapi", "httpx", "PIL", "blurhash_rs", "rapidocr", "pypdfium2")
 
 
 def install(
@@ -44,13 +42,12 @@ def install(
     `timeout` seconds are for one of them; `budget` seconds, which are more, for reading the queue over HTTP, less than
     its callers wait. `ocr_model` reads other scripts than RapidOCR's own model, BOOKMARKS_OCR_MODEL unless given.
     """
-    if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise PenstockError(f"bookmarks need {', '.join(missing)}: pip install 'penstock[bookmarks]'")
-    from penstock.recipes.bookmarks.browser import Browser
-    from penstock.recipes.bookmarks.enriching import Enricher
-    from penstock.recipes.bookmarks.handler import make_handler
-    from penstock.recipes.bookmarks.ocr import use_model
-    from penstock.recipes.bookmarks.routes import make_router
+    require("bookmarks", "PIL", "blurhash_rs", "pypdfium2", "rapidocr")
+    from penstock_recipes.bookmarks.browser import Browser
+    from penstock_recipes.bookmarks.enriching import Enricher
+    from penstock_recipes.bookmarks.handler import make_handler
+    from penstock_recipes.bookmarks.ocr import use_model
+    from penstock_recipes.bookmarks.routes import make_router
 
     timeout = budget * 8 / 9 if timeout is None else timeout
     if not 0 < timeout < budget:
@@ -82,7 +79,7 @@ def make_app(url: str | None = None, *, artifacts: str | Path | None = None, all
 
 
 def _captioner() -> "Captioner":
-    from penstock.recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
+    from penstock_recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
 
     model = os.environ.get("BOOKMARKS_CAPTION_MODEL")
     return ClaudeCaptioner(model) if model else OfflineCaptioner()

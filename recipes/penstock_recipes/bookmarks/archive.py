@@ -1,8 +1,8 @@
 """The archive: messages that succeeded, and what is left of deleted bookmarks. Both go once a day."""
 
 from penstock import JobState, Penstock
-from penstock.recipes.bookmarks.messages import QUEUE
-from penstock.recipes.bookmarks.store import remove_leftovers
+from penstock_recipes.bookmarks.messages import QUEUE
+from penstock_recipes.bookmarks.store import remove_leftovers
 
 UPKEEP = "bookmarks"
 """The queue of what is no message: a consumer of messages does not count it among them."""

@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from penstock import JobState, Penstock, TickResult
-from penstock.recipes.bookmarks.archive import UPKEEP
-from penstock.recipes.bookmarks.messages import QUEUE, Noted, noted
+from penstock_recipes.bookmarks.archive import UPKEEP
+from penstock_recipes.bookmarks.messages import QUEUE, Noted, noted
 
 MOST = 10
 _FOR_UPKEEP = 5.0

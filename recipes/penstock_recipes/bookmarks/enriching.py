@@ -15,16 +15,16 @@ import msgspec
 
 from penstock import Artifact, Penstock, PenstockError
 from penstock.outbound import Guard, Refused
-from penstock.recipes.bookmarks.browser import Browser
-from penstock.recipes.bookmarks.captions import Captioner
-from penstock.recipes.bookmarks.failures import BookmarkGone, PageFailed, tries_for
-from penstock.recipes.bookmarks.fetching import ICON, PICTURE, get, look, refuse_failed, refuse_gone
-from penstock.recipes.bookmarks.html import read_html
-from penstock.recipes.bookmarks.icons import read_icon
-from penstock.recipes.bookmarks.ocr import read_text
-from penstock.recipes.bookmarks.pdf import first_page
-from penstock.recipes.bookmarks.pictures import Picture, read_picture
-from penstock.recipes.bookmarks.store import Bookmark, describe, find
+from penstock_recipes.bookmarks.browser import Browser
+from penstock_recipes.bookmarks.captions import Captioner
+from penstock_recipes.bookmarks.failures import BookmarkGone, PageFailed, tries_for
+from penstock_recipes.bookmarks.fetching import ICON, PICTURE, get, look, refuse_failed, refuse_gone
+from penstock_recipes.bookmarks.html import read_html
+from penstock_recipes.bookmarks.icons import read_icon
+from penstock_recipes.bookmarks.ocr import read_text
+from penstock_recipes.bookmarks.pdf import first_page
+from penstock_recipes.bookmarks.pictures import Picture, read_picture
+from penstock_recipes.bookmarks.store import Bookmark, describe, find
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from penstock.outbound import Fetched, Guard, NoAddress, Refused, TooLarge, guarded_client
-from penstock.recipes.bookmarks.failures import NotThere, PageFailed, UnknownHost
+from penstock_recipes.bookmarks.failures import NotThere, PageFailed, UnknownHost
 
 Kind = Literal["html", "pdf", "image", "other"]
 

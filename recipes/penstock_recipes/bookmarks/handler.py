@@ -9,13 +9,13 @@ from weakref import WeakKeyDictionary
 import psycopg
 
 from penstock import Context, Fail, LeaseLost, Penstock, PenstockError
-from penstock.recipes.bookmarks import messages
-from penstock.recipes.bookmarks.enriching import Enricher
-from penstock.recipes.bookmarks.failures import PageFailed, tries_for
-from penstock.recipes.bookmarks.messages import MAX_ATTEMPTS, InvalidMessage, Message
-from penstock.recipes.bookmarks.store import Bookmark, find
+from penstock_recipes.bookmarks import messages
+from penstock_recipes.bookmarks.enriching import Enricher
+from penstock_recipes.bookmarks.failures import PageFailed, tries_for
+from penstock_recipes.bookmarks.messages import MAX_ATTEMPTS, InvalidMessage, Message
+from penstock_recipes.bookmarks.store import Bookmark, find
 
-log = logging.getLogger("penstock.recipes.bookmarks")
+log = logging.getLogger("penstock_recipes.bookmarks")
 
 NOT_FOUND = "Bookmark not found"
 

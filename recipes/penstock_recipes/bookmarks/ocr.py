@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import PenstockError
-from penstock.recipes.bookmarks.pictures import Upright, make_upright
+from penstock_recipes.bookmarks.pictures import Upright, make_upright
 
 if TYPE_CHECKING:
     from numpy import uint8
@@ -128,7 +128,9 @@ def _engine() -> Any:
         onnxruntime: Any = import_module("onnxruntime")
         from rapidocr import RapidOCR
     except ImportError as error:
-        raise PenstockError(f"reading pictures needs {error.name}: pip install 'penstock[bookmarks]'") from error
+        raise PenstockError(
+            f"reading pictures needs {error.name}: pip install 'penstock-recipes[bookmarks]'"
+        ) from error
     # should somebody have imported it before
     onnxruntime.disable_telemetry_events()
     return RapidOCR(
@@ -152,5 +154,7 @@ def _model(task: str) -> str:
     folder = Path(str(files("rapidocr") / "models"))
     found = sorted(folder.glob(f"*_{task}_*.onnx"))
     if not found:
-        raise PenstockError(f"RapidOCR came without its models (*_{task}_*.onnx): pip install 'penstock[bookmarks]'")
+        raise PenstockError(
+            f"RapidOCR came without its models (*_{task}_*.onnx): pip install 'penstock-recipes[bookmarks]'"
+        )
     return str(found[0])

@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 
 from penstock import PenstockError
-from penstock.recipes.bookmarks.colours import main_colours
-from penstock.recipes.bookmarks.sandboxed import PICTURES, read_file
+from penstock_recipes.bookmarks.colours import main_colours
+from penstock_recipes.bookmarks.sandboxed import PICTURES, read_file
 
 BLURHASH = (4, 3)
 # A blurhash of 4 × 3 components knows nothing finer than a quarter of the picture, and costs twelve cosines a pixel:
@@ -49,7 +49,7 @@ async def read_picture(data: bytes) -> Picture:
         from blurhash_rs import blurhash_encode
         from PIL import Image
     except ImportError as error:
-        raise PenstockError(f"pictures need {error.name}: pip install 'penstock[bookmarks]'") from error
+        raise PenstockError(f"pictures need {error.name}: pip install 'penstock-recipes[bookmarks]'") from error
     small = await make_upright(data, _SMALL, "RGB")
     facts = small.facts
     blurhash = blurhash_encode(Image.frombytes("RGB", (small.width, small.height), small.content), *BLURHASH)

@@ -1,24 +1,24 @@
 """Calls: recordings are turned into audio, text and an analysis, stage by stage.
 
-`penstock up penstock.recipes.calls:app`, or `install(app)` into an application of your own.
+`penstock up penstock_recipes.calls:app`, or `install(app)` into an application of your own.
 """
 
 import os
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock import Backoff, Penstock, PenstockError
 from penstock.storage import Store
+from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
-    from penstock.recipes.calls.analysis import Analyst
-    from penstock.recipes.calls.pipeline import Stage
-    from penstock.recipes.calls.transcription import Transcriber
+    from penstock_recipes.calls.analysis import Analyst
+    from penstock_recipes.calls.pipeline import Stage
+    from penstock_recipes.calls.transcription import Transcriber
 
 __all__ = ["install", "make_app"]
 
@@ -48,12 +48,11 @@ def install(
     (PENSTOCK_MAX_UPLOAD) holds too. `max_org_bytes` of all that an organisation keeps here, CALLS_MAX_ORG_BYTES unless
     given, else no limit. `queues` says where each stage's jobs wait.
     """
-    if missing := [name for name in ("fastapi", "av") if find_spec(name) is None]:
-        raise PenstockError(f"calls need {', '.join(missing)}: pip install 'penstock[calls]'")
-    from penstock.recipes.calls.call import CallFiles
-    from penstock.recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
-    from penstock.recipes.calls.routes import UPLOADS, make_router
-    from penstock.recipes.calls.stages import Stages
+    require("calls", "av")
+    from penstock_recipes.calls.call import CallFiles
+    from penstock_recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
+    from penstock_recipes.calls.routes import UPLOADS, make_router
+    from penstock_recipes.calls.stages import Stages
 
     interval = poll_interval if poll_interval is not None else _poll_interval()
     stages = Stages(CallFiles(app), transcriber or _transcriber(), analyst or _analyst(), interval)
@@ -99,20 +98,20 @@ def _max_org_bytes() -> int | None:
 
 def _transcriber() -> "Transcriber":
     if os.environ.get("SPEECHKIT_API_KEY") or os.environ.get("SPEECHKIT_IAM_TOKEN"):
-        from penstock.recipes.calls.transcription.speechkit import SpeechKit
+        from penstock_recipes.calls.transcription.speechkit import SpeechKit
 
         return SpeechKit()
-    from penstock.recipes.calls.transcription.offline import OfflineTranscriber
+    from penstock_recipes.calls.transcription.offline import OfflineTranscriber
 
     return OfflineTranscriber()
 
 
 def _analyst() -> "Analyst":
     if model := os.environ.get("CALLS_ANALYSIS_MODEL"):
-        from penstock.recipes.calls.analysis.claude import ClaudeAnalyst
+        from penstock_recipes.calls.analysis.claude import ClaudeAnalyst
 
         return ClaudeAnalyst(model)
-    from penstock.recipes.calls.analysis.offline import OfflineAnalyst
+    from penstock_recipes.calls.analysis.offline import OfflineAnalyst
 
     return OfflineAnalyst()
 

@@ -140,7 +140,7 @@ def _opened(file: BinaryIO, formats: tuple[str, ...]) -> "Iterator[tuple[InputCo
     try:
         import av
     except ImportError as error:
-        raise RuntimeError("reading recordings needs av: pip install 'penstock[calls]'") from error
+        raise RuntimeError("reading recordings needs av: pip install 'penstock-recipes[calls]'") from error
     # Three doors are shut: only these demuxers, no protocol, and whatever asks for another file is told no.
     # Reading from a file object alone would not do: a playlist's entries are opened by the library itself.
     options = {"format_whitelist": ",".join(formats), "protocol_whitelist": "none"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 
 from penstock import PenstockError
-from penstock.recipes.calls import audio
-from penstock.recipes.calls.audio import MAX_SECONDS, AudioFacts, NoAudio
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock_recipes.calls import audio
+from penstock_recipes.calls.audio import MAX_SECONDS, AudioFacts, NoAudio
 
 _PROGRAM = Path(audio.__file__)
 _LIMITS = Limits(cpu=900, wall=1800, memory=1024**3, file_size=4 * 1024**3, output=1024**2)
@@ -39,7 +39,7 @@ async def _call(function: str, source: Path, writes: dict[str, Path], max_second
         if error.reason is Reason.REFUSED:
             raise NoAudio(str(error)) from None
         if error.reason is Reason.MISSING:
-            raise PenstockError(f"calls need {error}: pip install 'penstock[calls]'") from None
+            raise PenstockError(f"calls need {error}: pip install 'penstock-recipes[calls]'") from None
         if error.reason in _FINAL:
             raise NoAudio("the file breaks what should decode it") from error
         raise

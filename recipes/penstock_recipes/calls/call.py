@@ -11,7 +11,7 @@ import msgspec
 import psycopg
 
 from penstock import Artifact, Context, Penstock
-from penstock.recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.audio import AudioFacts
 
 Type = Literal["raw", "audio", "ogg", "transcript", "analysis"]
 NAMES: Mapping[Type, str] = {

@@ -14,12 +14,12 @@ from uuid import UUID
 import msgspec
 
 from penstock import Cancel, Context, Fail, Snooze
-from penstock.recipes.calls import audio_sandboxed
-from penstock.recipes.calls.analysis import AnalysisFailed, Analyst
-from penstock.recipes.calls.audio import NoAudio
-from penstock.recipes.calls.call import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
-from penstock.recipes.calls.transcription import Transcriber, Transcript, TranscriptionFailed
-from penstock.recipes.calls.work_folder import work_folder
+from penstock_recipes.calls import audio_sandboxed
+from penstock_recipes.calls.analysis import AnalysisFailed, Analyst
+from penstock_recipes.calls.audio import NoAudio
+from penstock_recipes.calls.call import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
+from penstock_recipes.calls.transcription import Transcriber, Transcript, TranscriptionFailed
+from penstock_recipes.calls.work_folder import work_folder
 
 T = TypeVar("T")
 

@@ -1,15 +1,15 @@
 """PDF exports of résumés: documents, a queue that makes PDFs of them, history, downloads, batches.
 
-`penstock up penstock.recipes.exports:app`, or `install(app)` into an application of your own.
+`penstock up penstock_recipes.exports:app`, or `install(app)` into an application of your own.
 """
 
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
-from penstock import Backoff, Context, Penstock, PenstockError
-from penstock.recipes.exports.cleaning import clean_up
+from penstock import Backoff, Context, Penstock
+from penstock_recipes.exports.cleaning import clean_up
+from penstock_recipes.requirements import require
 
 __all__ = ["install", "make_app"]
 
@@ -33,10 +33,9 @@ def install(
 ) -> None:
     """Adds tables, jobs, routes and quotas to an application. The limits are each user's: exports a day, exports
     running when another is asked for, bytes of files."""
-    if missing := [name for name in ("fastapi", "pikepdf", "typst") if find_spec(name) is None]:
-        raise PenstockError(f"exports need {', '.join(missing)}: pip install 'penstock[exports]'")
-    from penstock.recipes.exports.handler import export_pdf
-    from penstock.recipes.exports.routes import router
+    require("exports", "pikepdf", "typst")
+    from penstock_recipes.exports.handler import export_pdf
+    from penstock_recipes.exports.routes import router
 
     app.add_migrations("exports", files(__package__) / "migrations")
     app.quota("exports", per_day=per_day, running=running, storage=storage)

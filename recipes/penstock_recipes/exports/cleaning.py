@@ -9,7 +9,7 @@ import psycopg
 
 from penstock import Penstock, PenstockError
 
-log = logging.getLogger("penstock.recipes.exports")
+log = logging.getLogger("penstock_recipes.exports")
 
 _PAGE = 500
 _REMEMBERED = timedelta(days=30)

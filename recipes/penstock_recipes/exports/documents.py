@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from penstock.recipes.storable import StorableText
+from penstock_recipes.storable import StorableText
 
 
 def _as_group(value: object) -> object:

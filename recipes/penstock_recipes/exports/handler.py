@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from penstock import Artifact, Fail, StorageFull, SyncContext
 from penstock.errors import StoreFault
-from penstock.recipes.exports.choices import (
+from penstock_recipes.exports.choices import (
     INCH_WIDE,
     TOLD_BY_DOCUMENT,
     Choices,
@@ -20,9 +20,9 @@ from penstock.recipes.exports.choices import (
     Quality,
     Template,
 )
-from penstock.recipes.exports.documents import Resume
-from penstock.recipes.exports.faults import PagesFault, StorageFault
-from penstock.recipes.exports.quotas import storage_words
+from penstock_recipes.exports.documents import Resume
+from penstock_recipes.exports.faults import PagesFault, StorageFault
+from penstock_recipes.exports.quotas import storage_words
 
 KEPT = 7 * 24 * 3600
 """Seconds that a file is kept."""
@@ -42,7 +42,7 @@ def export_pdf(
     metadata: Metadata = TOLD_BY_DOCUMENT,
 ) -> dict[str, object] | Fail:
     """Makes a PDF of a document of its owner's, as it is when the job begins."""
-    from penstock.recipes.exports import rendering
+    from penstock_recipes.exports import rendering
 
     choices = Choices(
         template=template, page_size=page_size, margins=margins, quality=quality, color_mode=color_mode,

@@ -9,11 +9,11 @@ from io import BytesIO
 import pikepdf
 import typst
 
-from penstock.recipes import fonts
-from penstock.recipes.exports.choices import Choices
-from penstock.recipes.exports.documents import Resume
-from penstock.recipes.exports.printing import as_printed
-from penstock.recipes.fonts.boxes import warnings_about
+from penstock_recipes import fonts
+from penstock_recipes.exports.choices import Choices
+from penstock_recipes.exports.documents import Resume
+from penstock_recipes.exports.printing import as_printed
+from penstock_recipes.fonts.boxes import warnings_about
 
 CREATOR = "Penstock exports"
 _PAPERS = {"A4": "a4", "Letter": "us-letter", "Legal": "us-legal"}

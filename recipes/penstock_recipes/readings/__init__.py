@@ -1,18 +1,19 @@
 """Readings: sixteen chapters about one person or two, written, printed and read aloud, as one flow.
 
-penstock up penstock.recipes.readings:app
+penstock up penstock_recipes.readings:app
 """
 
 import os
 from collections.abc import Mapping
 
 from penstock import Backoff, Penstock
-from penstock.recipes.readings.chapters import CHAPTERS, Chapter
-from penstock.recipes.readings.chart import Calculation
-from penstock.recipes.readings.flow import BACKOFF, KIND, QUEUES, Stage, add_flow
-from penstock.recipes.readings.params import Person
-from penstock.recipes.readings.text import GaveUp, Section, TextProvider, Written
-from penstock.recipes.readings.voice import Speech, VoiceProvider
+from penstock_recipes.readings.chapters import CHAPTERS, Chapter
+from penstock_recipes.readings.chart import Calculation
+from penstock_recipes.readings.flow import BACKOFF, KIND, QUEUES, Stage, add_flow
+from penstock_recipes.readings.params import Person
+from penstock_recipes.readings.text import GaveUp, Section, TextProvider, Written
+from penstock_recipes.readings.voice import Speech, VoiceProvider
+from penstock_recipes.requirements import require
 
 GIGABYTE = 1024**3
 DAY = 24 * 3600.0
@@ -54,6 +55,7 @@ def install(
     `queues` says where each stage's jobs wait, so that workers may be sized for each. The limits are each user's:
     readings a day, readings that are not done, bytes of files. Files are `kept` for so many seconds.
     """
+    require("readings", "pikepdf", "typst")
     app.quota("readings", per_day=per_day, unfinished=unfinished, storage=storage)
     voice = voice or _voice_provider()
     at_once: int | None = getattr(voice, "at_once", None)
@@ -97,20 +99,20 @@ def make_app(
 
 def _text_provider() -> TextProvider:
     if model := os.environ.get("READINGS_TEXT_MODEL"):
-        from penstock.recipes.readings.text.claude import ClaudeWriter
+        from penstock_recipes.readings.text.claude import ClaudeWriter
 
         return ClaudeWriter(model)
-    from penstock.recipes.readings.text.compose import OfflineWriter
+    from penstock_recipes.readings.text.compose import OfflineWriter
 
     return OfflineWriter()
 
 
 def _voice_provider() -> VoiceProvider:
     if address := os.environ.get("READINGS_VOICE_URL"):
-        from penstock.recipes.readings.voice.http import HttpVoice
+        from penstock_recipes.readings.voice.http import HttpVoice
 
         return HttpVoice(address, key=os.environ.get("READINGS_VOICE_KEY"))
-    from penstock.recipes.readings.voice.espeak import EspeakVoice
+    from penstock_recipes.readings.voice.espeak import EspeakVoice
 
     return EspeakVoice()
 

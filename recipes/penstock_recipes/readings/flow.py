@@ -8,12 +8,12 @@ from uuid import UUID
 import msgspec
 
 from penstock import Backoff, Context, Earlier, Fail, Flow, JobState, Penstock
-from penstock.recipes.readings.chapters import CHAPTERS, Chapter
-from penstock.recipes.readings.chart import Calculation, calculate
-from penstock.recipes.readings.params import SYSTEMS, Person, Systems
-from penstock.recipes.readings.printing import print_book, print_chapter
-from penstock.recipes.readings.text import GaveUp, TextProvider, Written
-from penstock.recipes.readings.voice import VoiceProvider, encoding
+from penstock_recipes.readings.chapters import CHAPTERS, Chapter
+from penstock_recipes.readings.chart import Calculation, calculate
+from penstock_recipes.readings.params import SYSTEMS, Person, Systems
+from penstock_recipes.readings.printing import print_book, print_chapter
+from penstock_recipes.readings.text import GaveUp, TextProvider, Written
+from penstock_recipes.readings.voice import VoiceProvider, encoding
 
 T = TypeVar("T")
 
@@ -227,7 +227,7 @@ def _look_into(pdf: bytes) -> tuple[int, list[str]]:
 
     import pikepdf
 
-    from penstock.recipes.fonts.boxes import warnings_about
+    from penstock_recipes.fonts.boxes import warnings_about
 
     with pikepdf.open(io.BytesIO(pdf)) as opened:
         return len(opened.pages), warnings_about(opened)

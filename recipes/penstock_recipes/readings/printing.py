@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from penstock.recipes.readings.chapters import Chapter
-from penstock.recipes.readings.chart import Calculation, Chart
-from penstock.recipes.readings.text import Written
-from penstock.recipes.readings.wheel import chart_wheel, pair_wheel
+from penstock_recipes.readings.chapters import Chapter
+from penstock_recipes.readings.chart import Calculation, Chart
+from penstock_recipes.readings.text import Written
+from penstock_recipes.readings.wheel import chart_wheel, pair_wheel
 
 
 def print_chapter(chapter: Chapter, written: Written, calculation: Calculation, made: date) -> bytes:
@@ -113,9 +113,9 @@ def _compile(data: Mapping[str, Any]) -> bytes:
     try:
         import typst
 
-        from penstock.recipes import fonts
+        from penstock_recipes import fonts
     except ImportError as error:
-        raise RuntimeError("PDFs need typst: pip install 'penstock[readings]'") from error
+        raise RuntimeError("PDFs need typst: pip install 'penstock-recipes[readings]'") from error
     with as_file(files(__package__) / "templates") as folder:
         pdf: bytes = typst.compile(
             str(folder / "reading.typ"),

@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from math import asin, atan2, cos, degrees, radians, sin, tan
 
-import ephem
+from penstock_recipes.requirements import require
+
+require("readings", "ephem")
+import ephem  # noqa: E402
 
 BODIES: Mapping[str, Callable[[], ephem.Planet]] = {
     "Sun": ephem.Sun, "Moon": ephem.Moon, "Mercury": ephem.Mercury, "Venus": ephem.Venus, "Mars": ephem.Mars,

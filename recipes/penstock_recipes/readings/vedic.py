@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from penstock.recipes.readings.sky import centuries
+from penstock_recipes.readings.sky import centuries
 
 NAKSHATRAS = (
     "Ashwini", "Bharani", "Krittika", "Rohini", "Mrigashira", "Ardra", "Punarvasu", "Pushya", "Ashlesha", "Magha",

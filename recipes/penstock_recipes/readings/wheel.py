@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from penstock.recipes.readings import human_design, sky
-from penstock.recipes.readings.chart import Aspect, Calculation, Chart, aspects_among
+from penstock_recipes.readings import human_design, sky
+from penstock_recipes.readings.chart import Aspect, Calculation, Chart, aspects_among
 
 _GLYPHS = dict(zip(sky.BODIES, "☉☽☿♀♂♃♄♅♆♇", strict=True)) | {"North Node": "☊"}
 _ZODIAC = "♈♉♊♋♌♍♎♏♐♑♒♓"

@@ -8,12 +8,12 @@ from typing import Any
 
 import httpx
 
+from bookmarks.described import Description
 from penstock import Penstock, Worker
-from penstock.recipes.bookmarks import QUEUE, install
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
-from tests.recipes.asking import AS_SERVICE, SECRET, Asking, served
-from tests.recipes.bookmarks.described import Description
+from penstock_recipes.bookmarks import QUEUE, install
+from shared.asking import AS_SERVICE, SECRET, Asking, served
 from tests.worker.running import working
 
 WITHIN = 40.0

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from bookmarks import sites
+from bookmarks.asking import Bookmarks, serving
+from bookmarks.sites import Site
 from penstock import Penstock
-from penstock.recipes.bookmarks import install
-from tests.recipes.bookmarks import sites
-from tests.recipes.bookmarks.asking import Bookmarks, serving
-from tests.recipes.bookmarks.sites import Site
+from penstock_recipes.bookmarks import install
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from bookmarks.asking import Bookmarks
+from bookmarks.sites import Site
+from shared.asking import names_in
 from tests.conftest import Connect
-from tests.recipes.asking import names_in
-from tests.recipes.bookmarks.asking import Bookmarks
-from tests.recipes.bookmarks.sites import Site
 
 ELSEWHERE = "https://example.com/a"
 BOOKMARK = {

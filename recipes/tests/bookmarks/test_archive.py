@@ -4,13 +4,13 @@ import math
 from pathlib import Path
 from uuid import UUID
 
+from bookmarks.asking import Bookmarks
+from bookmarks.sites import Site
 from penstock import Penstock
-from penstock.recipes.bookmarks.archive import UPKEEP
+from penstock_recipes.bookmarks.archive import UPKEEP
+from shared.asking import names_in
 from tests.conftest import Connect
 from tests.http_server import Answer
-from tests.recipes.asking import names_in
-from tests.recipes.bookmarks.asking import Bookmarks
-from tests.recipes.bookmarks.sites import Site
 
 
 async def test_the_archive_is_emptied_and_the_queue_is_not(bookmarks: Bookmarks, site: Site, connect: Connect) -> None:

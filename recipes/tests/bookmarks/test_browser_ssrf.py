@@ -14,12 +14,12 @@ from html import escape
 import httpx
 import pytest
 
+from bookmarks.browser_cases import INNER, NAMES, OTHER_SCHEMES
+from bookmarks.browser_looking import PAGES, Served, needs_chromium, pages
 from penstock.outbound import Guard, Refused, fetch
-from penstock.recipes.bookmarks.browser import Browser
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.browser import Browser
+from penstock_recipes.bookmarks.failures import PageFailed
 from tests.http_server import Answer
-from tests.recipes.bookmarks.browser_cases import INNER, NAMES, OTHER_SCHEMES
-from tests.recipes.bookmarks.browser_looking import PAGES, Served, needs_chromium, pages
 
 
 @dataclass

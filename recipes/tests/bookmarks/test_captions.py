@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from penstock.recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.pictures import Picture, read_picture
+from bookmarks.pictures_made import card, png_that_says, saved
+from penstock_recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
+from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.pictures import Picture, read_picture
+from shared.claude_service import answering, in_turn, refusing
 from tests.http_server import Answer, serving
-from tests.recipes.bookmarks.pictures_made import card, png_that_says, saved
-from tests.recipes.claude_service import answering, in_turn, refusing
 
 CARD = Picture(1200, 630, "image/png", "L00000fQfQfQfQfQfQfQfQfQfQfQ", ["dark blue", "white"])
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from bookmarks.asking import Bookmarks, serving
+from bookmarks.sites import SIZE, TEXT, Site, answered, html, is_browser
 from penstock import Penstock
 from penstock.outbound import Guard
-from penstock.recipes.bookmarks import QUEUE, install
-from penstock.recipes.bookmarks.archive import purge
-from penstock.recipes.bookmarks.browser import Browser
+from penstock_recipes.bookmarks import QUEUE, install
+from penstock_recipes.bookmarks.archive import purge
+from penstock_recipes.bookmarks.browser import Browser
 from tests.conftest import Connect
 from tests.http_server import Answer, Request
-from tests.recipes.bookmarks.asking import Bookmarks, serving
-from tests.recipes.bookmarks.sites import SIZE, TEXT, Site, answered, html, is_browser
 
 TOP = ["success", "message", "processedCount", "archivedCount", "failedCount", "results"]
 RESULT = ["messageId", "bookmarkId", "success", "archived", "screenshotSuccess", "remainingDataSuccess"]
@@ -150,7 +150,7 @@ async def test_an_invalid_message_stays_in_the_queue_with_its_error(
     for message in INVALID:
         connection.execute("select penstock.enqueue('add_bookmark_url', %s::text::jsonb, %s)", [_json(message), QUEUE])
     good = await bookmarks.user().add(site.at("/report.pdf"))
-    with caplog.at_level(logging.ERROR, "penstock.recipes.bookmarks"):
+    with caplog.at_level(logging.ERROR, "penstock_recipes.bookmarks"):
         told = await bookmarks.service.consume()
     assert [told[name] for name in TOP[2:5]] == [len(INVALID) + 1, 1, len(INVALID)]
     for result in told["results"]:

@@ -7,12 +7,12 @@ import httpx
 import pytest
 from rich.progress import Progress
 
+from bookmarks.asking import serving
 from penstock import Penstock
-from penstock.recipes.bookmarks import install
-from penstock.recipes.bookmarks.demo import demo, guard_for_demo
 from penstock.server.auth import mint
-from tests.recipes.asking import SECRET, names_in
-from tests.recipes.bookmarks.asking import serving
+from penstock_recipes.bookmarks import install
+from penstock_recipes.bookmarks.demo import demo, guard_for_demo
+from shared.asking import SECRET, names_in
 
 
 @pytest.mark.slow  # and `make demo`, whose port it needs, shows it too

@@ -8,11 +8,11 @@ from contextlib import suppress
 import psutil
 import pytest
 
+from bookmarks.browser_looking import PAGES, Served, needs_chromium, nothing_left, pages
 from penstock.outbound import Guard
-from penstock.recipes.bookmarks.browser import Browser, Capture
-from penstock.recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.browser import Browser, Capture
+from penstock_recipes.bookmarks.failures import PageFailed
 from tests.http_server import Answer, Request
-from tests.recipes.bookmarks.browser_looking import PAGES, Served, needs_chromium, nothing_left, pages
 
 pytestmark = needs_chromium
 TIMEOUT = 4.0

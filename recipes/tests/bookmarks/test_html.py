@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from penstock.recipes.bookmarks.html import MAX_HTML, PageFacts, read_html
+from penstock_recipes.bookmarks.html import MAX_HTML, PageFacts, read_html
 
 URL = "https://example.com/blog/post.html?a=1#part"
 

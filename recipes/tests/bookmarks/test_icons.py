@@ -6,9 +6,9 @@ import struct
 import pytest
 from PIL import Image
 
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.icons import read_icon
-from tests.recipes.bookmarks.pictures_made import png_that_says, saved
+from bookmarks.pictures_made import png_that_says, saved
+from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.icons import read_icon
 
 GREEN = (10, 160, 60, 255)
 

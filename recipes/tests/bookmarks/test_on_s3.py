@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import httpx
 
+from bookmarks.asking import serving
+from bookmarks.sites import Site, card
 from penstock import Penstock
-from penstock.recipes.bookmarks import install
-from tests.recipes.bookmarks.asking import serving
-from tests.recipes.bookmarks.sites import Site, card
+from penstock_recipes.bookmarks import install
 from tests.storage.conftest import seaweed  # noqa: F401
 from tests.storage.seaweed import Seaweed
 

@@ -7,11 +7,11 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.pdf import MAX_PIXELS, first_page, is_pdf
-from penstock.recipes.bookmarks.sandboxed import PDFS, read_file
+from bookmarks.pictures_made import pdf
 from penstock.sandbox import Limits
-from tests.recipes.bookmarks.pictures_made import pdf
+from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.pdf import MAX_PIXELS, first_page, is_pdf
+from penstock_recipes.bookmarks.sandboxed import PDFS, read_file
 
 
 async def test_the_first_page_is_drawn_with_its_title_and_number_of_pages() -> None:

@@ -8,10 +8,10 @@ import pytest
 from blurhash_rs import blurhash_decode, blurhash_encode
 from PIL import Image
 
-from penstock.recipes.bookmarks.colours import main_colours, name_colour
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.pictures import make_upright, read_picture
-from tests.recipes.bookmarks.pictures_made import NAVY, WHITE, card, halves, png_that_says, saved
+from bookmarks.pictures_made import NAVY, WHITE, card, halves, png_that_says, saved
+from penstock_recipes.bookmarks.colours import main_colours, name_colour
+from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.pictures import make_upright, read_picture
 
 RED = (220, 20, 20)
 BLUE = (20, 20, 220)

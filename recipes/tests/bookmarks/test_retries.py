@@ -12,15 +12,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bookmarks.asking import Bookmarks, serving
+from bookmarks.sites import PAGES, Site, html, picture
 from penstock import Penstock
 from penstock.outbound import Guard
-from penstock.recipes.bookmarks import QUEUE, install
 from penstock.server.http.uvicorn import open_socket
+from penstock_recipes.bookmarks import QUEUE, install
+from shared.asking import KEY, SECRET, names_in
 from tests.conftest import Connect
 from tests.http_server import Answer
-from tests.recipes.asking import KEY, SECRET, names_in
-from tests.recipes.bookmarks.asking import Bookmarks, serving
-from tests.recipes.bookmarks.sites import PAGES, Site, html, picture
 
 DOWN = Answer(503, b"later")
 
@@ -145,7 +145,7 @@ def server_process(url: str, files: Path) -> Iterator[tuple["subprocess.Popen[by
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock.cli", "server", "penstock.recipes.bookmarks:app", "--port", str(port),
+        [sys.executable, "-m", "penstock.cli", "server", "penstock_recipes.bookmarks:app", "--port", str(port),
          "--log-level", "error"],
         env=environment | {"DATABASE_URL": url, "PENSTOCK_ARTIFACTS": str(files), "PENSTOCK_SERVICE_KEY": KEY,
                            "PENSTOCK_JWT_SECRET": SECRET, "BOOKMARKS_ALLOW": "127.0.0.1"},

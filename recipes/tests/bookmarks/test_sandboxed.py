@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from penstock import PenstockError
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.sandboxed import read_file
 from penstock.sandbox import Limits
+from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.sandboxed import read_file
 
-HOSTILE = Path(__file__).parents[2] / "sandbox" / "hostile.py"
+HOSTILE = Path(__file__).parents[3] / "tests" / "sandbox" / "hostile.py"
 MISSING = HOSTILE.with_name("missing.py")
 
 
@@ -47,6 +47,6 @@ async def test_a_file_that_is_too_large_is_not_begun() -> None:
 
 
 async def test_a_library_that_is_not_there_says_what_to_install() -> None:
-    with pytest.raises(PenstockError, match=r"no_such_decoder: pip install 'penstock\[bookmarks\]'") as failed:
+    with pytest.raises(PenstockError, match=r"no_such_decoder: pip install 'penstock-recipes\[bookmarks\]'") as failed:
         await read_file(MISSING, "any", b"", dict)
     assert not isinstance(failed.value, PageFailed)

@@ -3,9 +3,9 @@
 import psycopg
 import pytest
 
+from bookmarks.asking import Bookmarks
+from bookmarks.sites import Site
 from tests.conftest import Connect
-from tests.recipes.bookmarks.asking import Bookmarks
-from tests.recipes.bookmarks.sites import Site
 
 
 async def test_what_is_somebody_elses_is_not_there(bookmarks: Bookmarks, site: Site) -> None:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from bookmarks.asking import Bookmarks
+from bookmarks.sites import Site
+from shared.asking import names_in
 from tests.http_server import Answer
-from tests.recipes.asking import names_in
-from tests.recipes.bookmarks.asking import Bookmarks
-from tests.recipes.bookmarks.sites import Site
 
 
 def without_links(bookmark: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import httpx
 
+from bookmarks.asking import Bookmarks, serving
+from bookmarks.sites import Site
 from penstock import Penstock
-from penstock.recipes.bookmarks import install
+from penstock_recipes.bookmarks import install
+from shared.asking import KEY
 from tests.conftest import Connect
-from tests.recipes.asking import KEY
-from tests.recipes.bookmarks.asking import Bookmarks, serving
-from tests.recipes.bookmarks.sites import Site
 from tests.worker.until import until
 
 CONSUMER = "/api/v1/bookmarks/add/tasks/queue-consumer"

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import httpx
 
+from calls.providers import recording
 from penstock import Penstock, Worker
 from penstock.server import Server
 from penstock.server.auth import mint
-from tests.recipes.asking import AS_SERVICE, SECRET, Asking, served
-from tests.recipes.calls.providers import recording
+from shared.asking import AS_SERVICE, SECRET, Asking, served
 from tests.worker.running import working
 
 WITHIN = 60.0

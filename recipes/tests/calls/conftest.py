@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from calls.asking import Calls, serving
+from calls.providers import Clerk, Reader
 from penstock import Backoff, Penstock
-from penstock.recipes.calls import install
-from tests.recipes.calls.asking import Calls, serving
-from tests.recipes.calls.providers import Clerk, Reader
+from penstock_recipes.calls import install
 
 Make = Callable[..., AbstractAsyncContextManager[Calls]]
 

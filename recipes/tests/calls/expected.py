@@ -4,9 +4,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from calls.providers import Reader, transcript_of
 from penstock.now import run_now
-from penstock.recipes.calls.audio import extract_audio, to_ogg_opus
-from tests.recipes.calls.providers import Reader, transcript_of
+from penstock_recipes.calls.audio import extract_audio, to_ogg_opus
 
 
 @cache

@@ -14,13 +14,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from calls.providers import Clerk, Reader
 from penstock import Backoff, Context, JobContext, Penstock
 from penstock.middleware import CallNext
-from penstock.recipes.calls import install
-from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.pipeline import STAGES
 from penstock.storage import Found, Opened, Store, Written, store_at
-from tests.recipes.calls.providers import Clerk, Reader
+from penstock_recipes.calls import install
+from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.pipeline import STAGES
 
 FILES = dict(zip(STAGES, ("audio.flac", "audio.ogg", "transcript.json", "analysis.json"), strict=True))
 """What each stage stores."""

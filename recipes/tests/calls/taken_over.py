@@ -18,8 +18,8 @@ def load(path: Path) -> ModuleType:
 
 
 HERE = Path(__file__).resolve()
-hostile = load(HERE.parents[2] / "sandbox" / "hostile.py")
-audio = load(HERE.parents[3] / "penstock" / "recipes" / "calls" / "audio.py")
+hostile = load(HERE.parents[3] / "tests" / "sandbox" / "hostile.py")
+audio = load(HERE.parents[2] / "penstock_recipes" / "calls" / "audio.py")
 Refused, prepare = audio.Refused, audio.prepare
 
 

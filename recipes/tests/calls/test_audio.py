@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from penstock.recipes.calls import audio_sandboxed
-from penstock.recipes.calls.audio import AudioFacts, NoAudio, extract_audio, to_ogg_opus
+from calls.media_files import read_sound, silence, tone, write_media, write_wav
+from penstock_recipes.calls import audio_sandboxed
+from penstock_recipes.calls.audio import AudioFacts, NoAudio, extract_audio, to_ogg_opus
 from tests.http_server import Answer, serving
-from tests.recipes.calls.media_files import read_sound, silence, tone, write_media, write_wav
 
 KINDS = {
     "wav": ("wav", "pcm_s16le", False),

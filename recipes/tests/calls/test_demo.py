@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.progress import Progress
 
-from penstock.recipes.calls import demo
-from tests.recipes.calls.conftest import Make
+from calls.conftest import Make
+from penstock_recipes.calls import demo
 
 SHORT = [(0, "Good morning, how are you?"), (1, "Hello.")]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from calls.asking import ACME, SOUND, Calls
+from calls.expected import files_made_of
+from calls.program import POINTS
+from shared.asking import names_in
+from shared.programs import environment
 from tests.conftest import Connect
-from tests.recipes.asking import names_in
-from tests.recipes.calls.asking import ACME, SOUND, Calls
-from tests.recipes.calls.expected import files_made_of
-from tests.recipes.calls.program import POINTS
 
 
 class Workers:
@@ -45,8 +46,10 @@ class Workers:
 
 @pytest.fixture(scope="module")
 def program() -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "tests.recipes.calls.program"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+    command = [sys.executable, "-m", "calls.program"]
+    with subprocess.Popen(
+        command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
         yield program
         assert program.stdin is not None
         program.stdin.close()

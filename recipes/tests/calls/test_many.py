@@ -11,16 +11,16 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from calls.asking import ACME
+from calls.providers import Clerk, Reader, transcript_of
 from penstock import JobContext, Penstock
 from penstock.middleware import CallNext
-from penstock.recipes import calls as recipe
-from penstock.recipes.calls.call import Call, CallFiles
-from penstock.recipes.calls.pipeline import Pipeline
-from penstock.recipes.calls.stages import Stages
-from penstock.recipes.calls.transcription import AudioSource, Transcript
+from penstock_recipes import calls as recipe
+from penstock_recipes.calls.call import Call, CallFiles
+from penstock_recipes.calls.pipeline import Pipeline
+from penstock_recipes.calls.stages import Stages
+from penstock_recipes.calls.transcription import AudioSource, Transcript
 from tests.conftest import Connect
-from tests.recipes.calls.asking import ACME
-from tests.recipes.calls.providers import Clerk, Reader, transcript_of
 from tests.worker.running import working
 
 SLOTS = 4

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from calls.conftest import Make
+from calls.providers import REFUSED, Clerk, Reader
 from penstock import Penstock, PenstockError
-from penstock.recipes.calls import install
+from penstock_recipes.calls import install
 from tests.conftest import Connect
-from tests.recipes.calls.conftest import Make
-from tests.recipes.calls.providers import REFUSED, Clerk, Reader
 
 ONE_QUEUE = dict.fromkeys(("extract_audio", "transcribe_start", "transcribe_poll", "analyze"), "calls")
 

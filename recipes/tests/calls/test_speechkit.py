@@ -10,12 +10,12 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
-from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.transcription import Segment, Transcript, TranscriptionFailed, Word
-from penstock.recipes.calls.transcription.speechkit import SpeechKit
-from penstock.recipes.calls.transcription.speechkit_settings import SpeechKitSettings
+from calls.speechkit_service import KEY, Service, operation, recognizing, told
+from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.transcription import Segment, Transcript, TranscriptionFailed, Word
+from penstock_recipes.calls.transcription.speechkit import SpeechKit
+from penstock_recipes.calls.transcription.speechkit_settings import SpeechKitSettings
 from tests.http_server import Answer, Request
-from tests.recipes.calls.speechkit_service import KEY, Service, operation, recognizing, told
 from tests.storage.conftest import seaweed  # noqa: F401
 from tests.storage.seaweed import KEY as STORE_KEY
 from tests.storage.seaweed import SECRET as STORE_SECRET

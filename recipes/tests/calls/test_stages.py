@@ -8,16 +8,16 @@ from uuid import UUID
 
 import pytest
 
+from calls.asking import ACME, SOUND, Calls
+from calls.conftest import Make
+from calls.expected import files_made_of
+from calls.providers import Clerk, Reader
 from penstock import Penstock
-from penstock.recipes.calls.analysis import AnalysisFailed
-from penstock.recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, STAGES
-from penstock.recipes.calls.work_folder import work_folder
+from penstock_recipes.calls.analysis import AnalysisFailed
+from penstock_recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, STAGES
+from penstock_recipes.calls.work_folder import work_folder
+from shared.asking import names_in
 from tests.conftest import Connect
-from tests.recipes.asking import names_in
-from tests.recipes.calls.asking import ACME, SOUND, Calls
-from tests.recipes.calls.conftest import Make
-from tests.recipes.calls.expected import files_made_of
-from tests.recipes.calls.providers import Clerk, Reader
 
 LASTING = ("analysis.json", "audio.flac", "transcript.json")
 COLUMNS = [

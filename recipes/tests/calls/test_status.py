@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 from uuid import uuid4
 
-from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
+from calls.asking import ACME, GLOBEX, WITHIN, Calls
+from calls.conftest import Make
+from calls.providers import Clerk, Reader
+from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
+from shared.asking import names_in
 from tests.conftest import Connect
-from tests.recipes.asking import names_in
-from tests.recipes.calls.asking import ACME, GLOBEX, WITHIN, Calls
-from tests.recipes.calls.conftest import Make
-from tests.recipes.calls.providers import Clerk, Reader
 from tests.worker.until import until
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from calls.asking import ACME, GLOBEX, Calls
+from shared.asking import names_in
 from tests.conftest import Connect
-from tests.recipes.asking import names_in
-from tests.recipes.calls.asking import ACME, GLOBEX, Calls
 
 TABLES = ("calls.calls", "calls.artifacts", "calls.stages", "calls.processing_jobs", "penstock.artifacts")
 

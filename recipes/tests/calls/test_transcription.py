@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.recipes.calls.audio import AudioFacts, extract_audio, to_ogg_opus
-from penstock.recipes.calls.transcription import (
+from calls.media_files import say, tone, write_wav
+from penstock.sandbox import ProgramFailed
+from penstock_recipes.calls.audio import AudioFacts, extract_audio, to_ogg_opus
+from penstock_recipes.calls.transcription import (
     AudioSource,
     Segment,
     Transcriber,
@@ -20,12 +22,10 @@ from penstock.recipes.calls.transcription import (
     TranscriptionFailed,
     Word,
 )
-from penstock.recipes.calls.transcription.listening import FRAME, Span, choose, find_speech, with_margins
-from penstock.recipes.calls.transcription.offline import OfflineTranscriber
-from penstock.recipes.calls.transcription.speechkit import SpeechKit
-from penstock.recipes.calls.transcription.speechkit_settings import SpeechKitSettings
-from penstock.sandbox import ProgramFailed
-from tests.recipes.calls.media_files import say, tone, write_wav
+from penstock_recipes.calls.transcription.listening import FRAME, Span, choose, find_speech, with_margins
+from penstock_recipes.calls.transcription.offline import OfflineTranscriber
+from penstock_recipes.calls.transcription.speechkit import SpeechKit
+from penstock_recipes.calls.transcription.speechkit_settings import SpeechKitSettings
 
 AGENT = ["Good morning and thank you for calling the support desk.", "We will send you a new one next week."]
 CLIENT = ["I have a problem with my account and I would like to speak to a manager."]

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from calls.asking import ACME, GLOBEX, SOUND, Calls
+from calls.conftest import Make
+from shared.asking import KEY, names_in
 from tests.conftest import Connect
-from tests.recipes.asking import KEY, names_in
-from tests.recipes.calls.asking import ACME, GLOBEX, SOUND, Calls
-from tests.recipes.calls.conftest import Make
 from tests.worker.until import until
 
 

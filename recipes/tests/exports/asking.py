@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx
 
+from exports.resumes import SHORT
 from penstock import Penstock, Worker
 from penstock.server import Server
 from penstock.server.auth import mint
-from tests.recipes.asking import AS_SERVICE, SECRET, Asking, served
-from tests.recipes.exports.resumes import SHORT
+from shared.asking import AS_SERVICE, SECRET, Asking, served
 from tests.worker.running import working
 
 WITHIN = 40.0

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from exports.asking import Exports, serving
 from penstock import Penstock
-from penstock.recipes.exports import install
-from tests.recipes.exports.asking import Exports, serving
+from penstock_recipes.exports import install
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import zipfile
 from datetime import timedelta
 from uuid import uuid4
 
+from exports.asking import Exports
+from exports.pages import opened
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports
-from tests.recipes.exports.pages import opened
 
 
 async def test_a_batch_becomes_a_zip(exports: Exports) -> None:

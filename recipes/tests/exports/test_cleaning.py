@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from exports.asking import Exports, stored_in
 from penstock import Penstock
-from penstock.recipes.exports import install
+from penstock_recipes.exports import install
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports, stored_in
 
 
 async def expire_all(connect: Connect) -> None:

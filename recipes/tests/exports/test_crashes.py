@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psycopg
 
+from exports.asking import WITHIN, Exports, stored_in
 from tests.conftest import Connect
-from tests.recipes.exports.asking import WITHIN, Exports, stored_in
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def worker_process(url: str, files: Path) -> Iterator["subprocess.Popen[bytes]"]
     """`penstock worker` with the recipe; whoever it has started ends with it."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock.cli", "worker", "penstock.recipes.exports:app", "--queues", "exports:3",
+        [sys.executable, "-m", "penstock.cli", "worker", "penstock_recipes.exports:app", "--queues", "exports:3",
          "--lease", "1"],
         env=environment | {"DATABASE_URL": url, "PENSTOCK_ARTIFACTS": str(files)},
         stdin=subprocess.DEVNULL,

@@ -2,8 +2,8 @@
 
 import re
 
-from tests.recipes.exports.asking import Exports
-from tests.recipes.exports.resumes import SHORT
+from exports.asking import Exports
+from exports.resumes import SHORT
 
 
 async def test_a_document_is_kept_as_it_was_written(exports: Exports) -> None:

@@ -9,11 +9,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from exports.asking import Exports
+from exports.pages import opened
+from exports.resumes import resume_of
 from penstock.testing import arun_inline
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports
-from tests.recipes.exports.pages import opened
-from tests.recipes.exports.resumes import resume_of
 
 
 async def test_a_document_becomes_a_pdf(exports: Exports, files: Path) -> None:

@@ -12,11 +12,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from exports.asking import Exports, serving, stored_in
+from exports.resumes import SHORT, resume_of
 from penstock import Backoff, Penstock
-from penstock.recipes.exports import install
+from penstock_recipes.exports import install
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports, serving, stored_in
-from tests.recipes.exports.resumes import SHORT, resume_of
 
 NOT_STORED = "the file could not be stored: the storage does not answer or refuses it"
 ENDLESS = resume_of(100, points=50)

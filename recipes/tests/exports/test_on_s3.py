@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import httpx
 
+from exports.asking import serving
 from penstock import Penstock
-from penstock.recipes.exports import install
-from tests.recipes.exports.asking import serving
+from penstock_recipes.exports import install
 from tests.storage.conftest import seaweed  # noqa: F401
 from tests.storage.seaweed import Seaweed
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.recipes.exports.choices import LEAST, Choices, Margins, Metadata, PageSize, Quality, Template
-from penstock.recipes.exports.documents import Resume
-from penstock.recipes.exports.rendering import Rendered, render
-from tests.recipes.exports.pages import inked, opened, operators, words_of
-from tests.recipes.exports.resumes import SHORT, resume_of
+from exports.pages import inked, opened, operators, words_of
+from exports.resumes import SHORT, resume_of
+from penstock_recipes.exports.choices import LEAST, Choices, Margins, Metadata, PageSize, Quality, Template
+from penstock_recipes.exports.documents import Resume
+from penstock_recipes.exports.rendering import Rendered, render
 
 WHEN = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TEMPLATES: tuple[Template, ...] = get_args(Template)

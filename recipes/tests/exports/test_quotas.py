@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from exports.asking import Exports, Person, serving, stored_in
 from penstock import Penstock
-from penstock.recipes.exports import install
+from penstock_recipes.exports import install
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports, Person, serving, stored_in
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from tests.recipes.exports.asking import Exports
+from exports.asking import Exports
 
 SOMEWHERE = str(uuid4())
 WRONG: list[tuple[str, dict[str, Any], str]] = [

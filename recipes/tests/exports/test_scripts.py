@@ -5,10 +5,10 @@ from typing import Any, get_args
 
 import pytest
 
-from penstock.recipes.exports.choices import Quality, Template
-from tests.recipes.exports.pages import first_said, fonts_of, opened, words_of
-from tests.recipes.exports.resumes import SHORT, resume_of
-from tests.recipes.exports.test_pdfs import TEMPLATES, made
+from exports.pages import first_said, fonts_of, opened, words_of
+from exports.resumes import SHORT, resume_of
+from exports.test_pdfs import TEMPLATES, made
+from penstock_recipes.exports.choices import Quality, Template
 
 PHONE = "+48 600 100 200"
 ARABIC: dict[str, Any] = {
@@ -36,7 +36,9 @@ ARABIC: dict[str, Any] = {
 )
 def test_a_name_is_set_in_a_font_that_has_it(language: str, name: str, font: str) -> None:
     rendered = made({"profile": {"name": name}, "language": language})
-    assert any(each.startswith(font) for each in fonts_of(rendered.pdf)), "pip install 'penstock[exports]' brings it"
+    assert any(each.startswith(font) for each in fonts_of(rendered.pdf)), (
+        "pip install 'penstock-recipes[exports]' brings it"
+    )
     assert rendered.warnings == []
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from exports.asking import Exports
+from exports.resumes import SHORT
 from tests.conftest import Connect
-from tests.recipes.exports.asking import Exports
-from tests.recipes.exports.resumes import SHORT
 
 
 async def test_what_is_somebody_elses_is_not_there(exports: Exports) -> None:

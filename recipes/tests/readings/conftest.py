@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from penstock import Backoff, Penstock
-from penstock.recipes.readings import make_app
-from tests.recipes.readings.people import ShortWriter
+from penstock_recipes.readings import make_app
+from readings.people import ShortWriter
 
 MakeApp = Callable[..., Penstock]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.recipes.readings import Calculation, Chapter, Section, Written
+from penstock_recipes.readings import Calculation, Chapter, Section, Written
 
 ADA: dict[str, Any] = {
     "name": "Ada",

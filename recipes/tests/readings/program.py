@@ -4,8 +4,8 @@ import asyncio
 import os
 
 from penstock import Backoff
-from penstock.recipes.readings import Calculation, Chapter, Written, make_app
-from tests.recipes.readings.people import ShortWriter
+from penstock_recipes.readings import Calculation, Chapter, Written, make_app
+from readings.people import ShortWriter
 
 
 class SlowWriter(ShortWriter):

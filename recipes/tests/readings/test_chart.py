@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.recipes.readings.chapters import CHAPTERS
-from penstock.recipes.readings.chart import Calculation, calculate
-from penstock.recipes.readings.params import SYSTEMS, Person, System
-from penstock.recipes.readings.text import Written
-from penstock.recipes.readings.text.compose import compose
-from tests.recipes.readings.people import ADA, WISLAWA
+from penstock_recipes.readings.chapters import CHAPTERS
+from penstock_recipes.readings.chart import Calculation, calculate
+from penstock_recipes.readings.params import SYSTEMS, Person, System
+from penstock_recipes.readings.text import Written
+from penstock_recipes.readings.text.compose import compose
+from readings.people import ADA, WISLAWA
 
 ONE, OTHER = (msgspec.convert(each, Person) for each in (ADA, WISLAWA))
 CHOICES = [chosen for count in (1, 2, 3) for chosen in combinations(SYSTEMS, count)]

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.recipes.readings import CHAPTERS, GaveUp
-from penstock.recipes.readings.chart import calculate
-from penstock.recipes.readings.params import SYSTEMS, Person
-from penstock.recipes.readings.text.claude import ClaudeWriter, parse
+from penstock_recipes.readings import CHAPTERS, GaveUp
+from penstock_recipes.readings.chart import calculate
+from penstock_recipes.readings.params import SYSTEMS, Person
+from penstock_recipes.readings.text.claude import ClaudeWriter, parse
+from readings.people import ADA, WISLAWA
+from shared.claude_service import answering, in_turn, refusing
 from tests.http_server import Answer, serving
-from tests.recipes.claude_service import answering, in_turn, refusing
-from tests.recipes.readings.people import ADA, WISLAWA
 
 CALCULATION = calculate(msgspec.convert(ADA, Person), msgspec.convert(WISLAWA, Person), SYSTEMS)
 TEXT = "An opening paragraph\nover two lines.\n\nAnother one.\n\n## First heading\n\nWords.\n\n## Second\nMore words.\n"

@@ -10,15 +10,15 @@ import pikepdf
 import pypdfium2
 import pytest
 
-from penstock.recipes.fonts.boxes import warnings_about
-from penstock.recipes.readings.chapters import CHAPTERS
-from penstock.recipes.readings.chart import Calculation, calculate
-from penstock.recipes.readings.params import SYSTEMS, Person, System
-from penstock.recipes.readings.printing import print_book, print_chapter
-from penstock.recipes.readings.text import Section, Written
-from penstock.recipes.readings.text.compose import compose
-from penstock.recipes.readings.wheel import spread
-from tests.recipes.readings.people import ADA, WISLAWA
+from penstock_recipes.fonts.boxes import warnings_about
+from penstock_recipes.readings.chapters import CHAPTERS
+from penstock_recipes.readings.chart import Calculation, calculate
+from penstock_recipes.readings.params import SYSTEMS, Person, System
+from penstock_recipes.readings.printing import print_book, print_chapter
+from penstock_recipes.readings.text import Section, Written
+from penstock_recipes.readings.text.compose import compose
+from penstock_recipes.readings.wheel import spread
+from readings.people import ADA, WISLAWA
 
 DAY = date(2026, 11, 15)
 ONE, OTHER = (msgspec.convert(each, Person) for each in (ADA, WISLAWA))

@@ -11,14 +11,14 @@ import av
 import pikepdf
 import pytest
 
-from penstock.recipes.readings import Calculation, Person, flow
-from penstock.recipes.readings.chart import calculate
-from penstock.recipes.readings.params import System
-from penstock.recipes.readings.text.compose import OfflineWriter
+from penstock_recipes.readings import Calculation, Person, flow
+from penstock_recipes.readings.chart import calculate
+from penstock_recipes.readings.params import System
+from penstock_recipes.readings.text.compose import OfflineWriter
+from readings.conftest import MakeApp
+from readings.people import ADA, BOTH
+from readings.reading import Reader, reading
 from tests.conftest import Connect
-from tests.recipes.readings.conftest import MakeApp
-from tests.recipes.readings.people import ADA, BOTH
-from tests.recipes.readings.reading import Reader, reading
 
 RANGES = {
     "queued": (0, 0),

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.recipes.readings import human_design, sky, vedic
-from penstock.recipes.readings.sky import separation
+from penstock_recipes.readings import human_design, sky, vedic
+from penstock_recipes.readings.sky import separation
 
 J2000 = datetime(2000, 1, 1, 12, tzinfo=UTC)
 

@@ -9,13 +9,13 @@ import pytest
 from rich.progress import Progress
 
 from penstock import Penstock
-from penstock.recipes import exports, readings
-from penstock.recipes.readings.demo import demo
 from penstock.server.auth import mint
-from tests.recipes.readings.conftest import MakeApp
-from tests.recipes.readings.people import ADA, BOTH, ShortWriter
-from tests.recipes.readings.reading import QUEUES, SECRET, reading, serving
-from tests.recipes.readings.test_reading import assert_complete
+from penstock_recipes import exports, readings
+from penstock_recipes.readings.demo import demo
+from readings.conftest import MakeApp
+from readings.people import ADA, BOTH, ShortWriter
+from readings.reading import QUEUES, SECRET, reading, serving
+from readings.test_reading import assert_complete
 from tests.storage.seaweed import KEY, Seaweed, seaweed_in
 from tests.storage.seaweed import SECRET as SEAWEED_SECRET
 from tests.worker.running import working

@@ -1,7 +1,6 @@
 """What goes wrong in the middle of a reading: providers, workers, people who change their minds."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -15,14 +14,15 @@ import pytest
 
 from penstock import Backoff
 from penstock.cli.worker import slots_of
-from penstock.recipes.readings import Calculation, Chapter, GaveUp, Speech, Written
-from penstock.recipes.readings.flow import BACKOFF
-from penstock.recipes.readings.voice import encoding
-from penstock.recipes.readings.voice.espeak import EspeakVoice
+from penstock_recipes.readings import Calculation, Chapter, GaveUp, Speech, Written
+from penstock_recipes.readings.flow import BACKOFF
+from penstock_recipes.readings.voice import encoding
+from penstock_recipes.readings.voice.espeak import EspeakVoice
+from readings.conftest import MakeApp
+from readings.people import ADA, BOTH, ShortWriter
+from readings.reading import Reader, reading
+from shared.programs import environment
 from tests.conftest import Connect
-from tests.recipes.readings.conftest import MakeApp
-from tests.recipes.readings.people import ADA, BOTH, ShortWriter
-from tests.recipes.readings.reading import Reader, reading
 from tests.worker.running import working
 
 
@@ -244,9 +244,13 @@ async def test_where_mp3_fails_the_reading_has_m4a(make: MakeApp, monkeypatch: p
 @contextmanager
 def worker(url: str, files: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """`penstock worker` in a process of its own."""
-    command = [sys.executable, "-m", "penstock.cli", "worker", "tests.recipes.readings.program:app", "--lease", "3"]
-    environment = os.environ | {"DATABASE_URL": url, "PENSTOCK_ARTIFACTS": str(files)}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "penstock.cli", "worker", "readings.program:app", "--lease", "3"]
+    process = subprocess.Popen(
+        command,
+        env=environment(DATABASE_URL=url, PENSTOCK_ARTIFACTS=str(files)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         yield process
     finally:

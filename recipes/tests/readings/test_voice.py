@@ -15,11 +15,11 @@ from pathlib import Path
 import av
 import pytest
 
-from penstock.recipes.readings.voice import Speech
-from penstock.recipes.readings.voice.encoding import Recording, decode, encode, to_m4a, to_mp3
-from penstock.recipes.readings.voice.espeak import EspeakVoice
-from penstock.recipes.readings.voice.http import HttpVoice
 from penstock.sandbox import ProgramFailed
+from penstock_recipes.readings.voice import Speech
+from penstock_recipes.readings.voice.encoding import Recording, decode, encode, to_m4a, to_mp3
+from penstock_recipes.readings.voice.espeak import EspeakVoice
+from penstock_recipes.readings.voice.http import HttpVoice
 from tests.http_server import Answer, Request, serving
 from tests.worker.until import until
 

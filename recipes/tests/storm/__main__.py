@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penstock import embedded
-from tests.recipes.storm.storm import Plan, run_storm
+from storm.storm import Plan, run_storm
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.recipes.storm", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m storm", description=__doc__)
     parser.add_argument("--readings", type=int, default=20)
     parser.add_argument("--exports", type=int, default=200)
     parser.add_argument("--chapters", type=int, default=16)

@@ -4,7 +4,7 @@ import os
 from functools import cache
 
 from penstock import Backoff, Penstock
-from penstock.recipes import exports, readings
+from penstock_recipes import exports, readings
 
 
 def make_app(url: str, files: str, chapters: int) -> Penstock:

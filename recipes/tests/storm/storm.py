@@ -15,11 +15,12 @@ import httpx
 from rich.progress import Progress
 
 from penstock import Penstock
-from penstock.recipes.exports.demo import RESUMES
-from penstock.recipes.readings.demo import PARAMS
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
-from tests.recipes.storm.program import make_app
+from penstock_recipes.exports.demo import RESUMES
+from penstock_recipes.readings.demo import PARAMS
+from shared.programs import environment as program_environment
+from storm.program import make_app
 
 SECRET = "a-secret-of-the-storm-of-32-bytes"
 WITHIN = 1200.0
@@ -162,9 +163,9 @@ async def working(environment: dict[str, str]) -> AsyncIterator[Crew]:
 
 
 async def start_worker(environment: dict[str, str]) -> asyncio.subprocess.Process:
-    command = ("worker", "tests.recipes.storm.program:app", "--lease", "2", "--no-log-jobs", "--log-level", "error")
+    command = ("worker", "storm.program:app", "--lease", "2", "--no-log-jobs", "--log-level", "error")
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "penstock.cli", *command, env=os.environ | environment, start_new_session=True
+        sys.executable, "-m", "penstock.cli", *command, env=program_environment(**environment), start_new_session=True
     )
 
 

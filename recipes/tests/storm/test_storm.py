@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from tests.recipes.storm.storm import Plan, run_storm
+from storm.storm import Plan, run_storm
 
 
 async def test_readings_and_exports_end_right_whoever_is_killed(url: str, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.recipes.bookmarks.browser.finding import NoBrowser
-from penstock.recipes.bookmarks.browser.pipe import DevTools, Gone
 from penstock.sandbox import Limits, random_account, started
+from penstock_recipes.bookmarks.browser.finding import NoBrowser
+from penstock_recipes.bookmarks.browser.pipe import DevTools, Gone
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from penstock.recipes.bookmarks.captions.claude import ClaudeCaptioner
-from penstock.recipes.bookmarks.captions.offline import OfflineCaptioner
-from penstock.recipes.bookmarks.pictures import Picture
+from penstock_recipes.bookmarks.captions.claude import ClaudeCaptioner
+from penstock_recipes.bookmarks.captions.offline import OfflineCaptioner
+from penstock_recipes.bookmarks.pictures import Picture
 
 __all__ = ["Captioner", "ClaudeCaptioner", "OfflineCaptioner"]
 

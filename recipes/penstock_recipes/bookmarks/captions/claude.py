@@ -3,9 +3,9 @@
 import base64
 from typing import Unpack
 
-from penstock.recipes.bookmarks.failures import PageFailed
-from penstock.recipes.bookmarks.pictures import Picture, make_upright
-from penstock.recipes.claude import MODEL, Busy, Claude, ClaudeChoices, Declined
+from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.pictures import Picture, make_upright
+from penstock_recipes.claude import MODEL, Busy, Claude, ClaudeChoices, Declined
 
 _MAX_TOKENS = 300
 _LONGEST = 1568  # the service makes what is larger smaller itself

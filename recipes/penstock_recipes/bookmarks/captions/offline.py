@@ -1,6 +1,6 @@
 """A caption of what is known anyway: size, colours and words."""
 
-from penstock.recipes.bookmarks.pictures import Picture
+from penstock_recipes.bookmarks.pictures import Picture
 
 _QUOTED = 200
 

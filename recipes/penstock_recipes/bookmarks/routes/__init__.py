@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 
 from penstock.outbound import Guard
-from penstock.recipes.bookmarks.enriching import Enricher
-from penstock.recipes.bookmarks.routes.bookmarks import bookmark_routes
-from penstock.recipes.bookmarks.routes.tasks import task_routes
+from penstock_recipes.bookmarks.enriching import Enricher
+from penstock_recipes.bookmarks.routes.bookmarks import bookmark_routes
+from penstock_recipes.bookmarks.routes.tasks import task_routes
 
 
 def make_router(guard: Guard, enricher: Enricher, *, at_once: int, budget: float) -> APIRouter:

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from penstock.recipes.refusing import Refusing
-from penstock.recipes.storable import StorableText
 from penstock.server import Problem
+from penstock_recipes.refusing import Refusing
+from penstock_recipes.storable import StorableText
 
 T = TypeVar("T")
 

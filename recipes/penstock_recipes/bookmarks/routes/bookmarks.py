@@ -10,8 +10,9 @@ from pydantic import Field
 from starlette.responses import Response
 
 from penstock.outbound import Guard, Refused
-from penstock.recipes.bookmarks.addresses import refuse_unfit
-from penstock.recipes.bookmarks.routes.answers import (
+from penstock.server import Caller, Problem, Services, Shared, link_to, problems
+from penstock_recipes.bookmarks.addresses import refuse_unfit
+from penstock_recipes.bookmarks.routes.answers import (
     LARGEST,
     Address,
     Id,
@@ -22,8 +23,7 @@ from penstock.recipes.bookmarks.routes.answers import (
     refusing,
     success,
 )
-from penstock.recipes.bookmarks.store import COLUMNS, Bookmark, remove_leftovers
-from penstock.server import Caller, Problem, Services, Shared, link_to, problems
+from penstock_recipes.bookmarks.store import COLUMNS, Bookmark, remove_leftovers
 
 Key = Annotated[
     str | None,

@@ -11,15 +11,15 @@ from pydantic.json_schema import SkipJsonSchema
 from starlette.responses import Response
 
 from penstock.outbound import Refused
-from penstock.recipes.bookmarks.browser import NoBrowser
-from penstock.recipes.bookmarks.consumer import MOST, consume
-from penstock.recipes.bookmarks.enriching import Enricher
-from penstock.recipes.bookmarks.failures import BookmarkGone, PageFailed
-from penstock.recipes.bookmarks.messages import archive
-from penstock.recipes.bookmarks.routes.answers import Address, Id, Shape, Success, UserId, refused, refusing, success
-from penstock.recipes.bookmarks.routes.bookmarks import StoredBookmark, not_found, shown
-from penstock.recipes.bookmarks.store import Bookmark, find
 from penstock.server import Problem, Service, Services, Shared, problems
+from penstock_recipes.bookmarks.browser import NoBrowser
+from penstock_recipes.bookmarks.consumer import MOST, consume
+from penstock_recipes.bookmarks.enriching import Enricher
+from penstock_recipes.bookmarks.failures import BookmarkGone, PageFailed
+from penstock_recipes.bookmarks.messages import archive
+from penstock_recipes.bookmarks.routes.answers import Address, Id, Shape, Success, UserId, refused, refusing, success
+from penstock_recipes.bookmarks.routes.bookmarks import StoredBookmark, not_found, shown
+from penstock_recipes.bookmarks.store import Bookmark, find
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
 

@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from penstock import PenstockError
-from penstock.recipes.bookmarks.failures import NotThere, PageFailed
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock_recipes.bookmarks.failures import NotThere, PageFailed
 
 log = logging.getLogger(__name__)
 Facts = TypeVar("Facts")
@@ -51,7 +51,7 @@ async def read_file(
             answer = await call(program, function, limits, data=data, asked=asked)
         except ProgramFailed as error:
             if error.reason is Reason.MISSING:
-                raise PenstockError(f"bookmarks need {error}: pip install 'penstock[bookmarks]'") from None
+                raise PenstockError(f"bookmarks need {error}: pip install 'penstock-recipes[bookmarks]'") from None
             if error.reason is not Reason.REFUSED:
                 log.info("a stranger's file could not be read: %s", error)
             failed = PageFailed if error.reason is Reason.TIMEOUT else NotThere

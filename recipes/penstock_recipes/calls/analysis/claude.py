@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 
-from penstock.recipes.calls.analysis import Analysis, AnalysisFailed, Opinion
-from penstock.recipes.calls.analysis.measuring import measure
-from penstock.recipes.calls.analysis.offline import summarize
-from penstock.recipes.calls.transcription import Transcript
-from penstock.recipes.claude import MODEL, Claude, ClaudeChoices, Declined
+from penstock_recipes.calls.analysis import Analysis, AnalysisFailed, Opinion
+from penstock_recipes.calls.analysis.measuring import measure
+from penstock_recipes.calls.analysis.offline import summarize
+from penstock_recipes.calls.transcription import Transcript
+from penstock_recipes.claude import MODEL, Claude, ClaudeChoices, Declined
 
 if TYPE_CHECKING:
     from anthropic.types import Message, ToolParam

@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from penstock.recipes.calls.pipeline import Pipeline
-from penstock.recipes.calls.routes import looking, uploads
+from penstock_recipes.calls.pipeline import Pipeline
+from penstock_recipes.calls.routes import looking, uploads
 
 UPLOADS = "/api/v1/calls"
 

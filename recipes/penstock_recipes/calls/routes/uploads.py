@@ -10,12 +10,12 @@ from psycopg.rows import dict_row
 from starlette.responses import Response
 
 from penstock import Artifact, NewJob
-from penstock.recipes.calls.call import Call
-from penstock.recipes.calls.pipeline import Pipeline
-from penstock.recipes.calls.routes.access import refuse_strangers
-from penstock.recipes.calls.routes.shapes import Accepted
-from penstock.recipes.calls.uploading import content_type_of, receive, refuse_full
 from penstock.server import Caller, CheckedRoute, Identity, Problem, Services, Shared, problems
+from penstock_recipes.calls.call import Call
+from penstock_recipes.calls.pipeline import Pipeline
+from penstock_recipes.calls.routes.access import refuse_strangers
+from penstock_recipes.calls.routes.shapes import Accepted
+from penstock_recipes.calls.uploading import content_type_of, receive, refuse_full
 
 FileName = Annotated[
     str,

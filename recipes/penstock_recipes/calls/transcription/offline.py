@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
 
 Recognizer = Literal["moonshine", "pocketsphinx", "voice_activity"]
 _PROGRAM = Path(__file__).with_name("listening.py")

@@ -16,9 +16,9 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 import msgspec
 
-from penstock.recipes.calls.audio import AudioFacts
-from penstock.recipes.calls.transcription import AudioSource, Segment, Transcript, TranscriptionFailed, Word
-from penstock.recipes.calls.transcription.speechkit_settings import SpeechKitSettings
+from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.transcription import AudioSource, Segment, Transcript, TranscriptionFailed, Word
+from penstock_recipes.calls.transcription.speechkit_settings import SpeechKitSettings
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -121,7 +121,7 @@ class SpeechKit:
         try:
             from obstore.store import S3Store
         except ImportError as error:
-            raise RuntimeError("Object Storage needs obstore: pip install 'penstock[calls]'") from error
+            raise RuntimeError("Object Storage needs obstore: pip install 'penstock-recipes[calls]'") from error
         wanted = self._settings
         keys: dict[str, Any] = {}
         if wanted.access_key_id:  # else obstore looks for AWS_ACCESS_KEY_ID and whatever else it knows

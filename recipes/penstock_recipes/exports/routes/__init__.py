@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from penstock.recipes.exports.routes import batches, documents, downloads, jobs
+from penstock_recipes.exports.routes import batches, documents, downloads, jobs
 
 router = APIRouter(prefix="/api/v1")
 for routes in (documents, jobs, batches, downloads):

@@ -12,9 +12,9 @@ from pydantic.alias_generators import to_camel
 from starlette.responses import Response, StreamingResponse
 
 from penstock import LimitReached, StorageFull
-from penstock.recipes.exports.quotas import storage_words
-from penstock.recipes.refusing import Refusing
 from penstock.server import Problem
+from penstock_recipes.exports.quotas import storage_words
+from penstock_recipes.refusing import Refusing
 
 T = TypeVar("T")
 

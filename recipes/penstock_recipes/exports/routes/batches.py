@@ -9,20 +9,6 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from penstock import IdempotencyMismatch, JobState
-from penstock.recipes.exports.batch import Asked, add_batch, earlier_batch, jobs_of_batch
-from penstock.recipes.exports.choices import Template
-from penstock.recipes.exports.routes.answers import (
-    IdempotencyKey,
-    Shape,
-    Success,
-    event,
-    event_stream,
-    refusing,
-    success,
-    within_quotas,
-)
-from penstock.recipes.exports.routes.documents import known_documents
-from penstock.recipes.exports.routes.jobs import KIND, STATUS, Options, Status, percent_of
 from penstock.server import (
     Caller,
     Identity,
@@ -38,6 +24,20 @@ from penstock.server import (
     start_each,
     visible_jobs,
 )
+from penstock_recipes.exports.batch import Asked, add_batch, earlier_batch, jobs_of_batch
+from penstock_recipes.exports.choices import Template
+from penstock_recipes.exports.routes.answers import (
+    IdempotencyKey,
+    Shape,
+    Success,
+    event,
+    event_stream,
+    refusing,
+    success,
+    within_quotas,
+)
+from penstock_recipes.exports.routes.documents import known_documents
+from penstock_recipes.exports.routes.jobs import KIND, STATUS, Options, Status, percent_of
 
 router = refusing("exports")
 

@@ -11,9 +11,9 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 from starlette.responses import Response
 
-from penstock.recipes.exports.documents import Name, Resume
-from penstock.recipes.exports.routes.answers import Shape, Success, refusing, success
 from penstock.server import Caller, Identity, Problem, Services, Shared, problems
+from penstock_recipes.exports.documents import Name, Resume
+from penstock_recipes.exports.routes.answers import Shape, Success, refusing, success
 
 router = refusing("documents")
 

@@ -9,9 +9,9 @@ from psycopg.rows import dict_row
 from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
-from penstock.recipes.exports.cleaning import clean_up
-from penstock.recipes.exports.routes.answers import Shape, Success, refusing, success
 from penstock.server import Caller, Identity, Problem, Service, Services, Shared, link_to, problems
+from penstock_recipes.exports.cleaning import clean_up
+from penstock_recipes.exports.routes.answers import Shape, Success, refusing, success
 
 router = refusing("exports")
 

@@ -10,19 +10,6 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from penstock import JobState
-from penstock.recipes.exports.choices import ColorMode, Margins, Metadata, PageSize, Quality, Template
-from penstock.recipes.exports.faults import fault_of
-from penstock.recipes.exports.routes.answers import (
-    IdempotencyKey,
-    Shape,
-    Success,
-    event,
-    event_stream,
-    refusing,
-    success,
-    within_quotas,
-)
-from penstock.recipes.exports.routes.documents import known_documents
 from penstock.server import (
     Caller,
     Identity,
@@ -37,6 +24,19 @@ from penstock.server import (
     start,
     visible_job,
 )
+from penstock_recipes.exports.choices import ColorMode, Margins, Metadata, PageSize, Quality, Template
+from penstock_recipes.exports.faults import fault_of
+from penstock_recipes.exports.routes.answers import (
+    IdempotencyKey,
+    Shape,
+    Success,
+    event,
+    event_stream,
+    refusing,
+    success,
+    within_quotas,
+)
+from penstock_recipes.exports.routes.documents import known_documents
 
 router = refusing("exports")
 

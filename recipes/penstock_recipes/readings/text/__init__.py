@@ -4,8 +4,8 @@ from typing import Protocol
 
 import msgspec
 
-from penstock.recipes.readings.chapters import Chapter
-from penstock.recipes.readings.chart import Calculation
+from penstock_recipes.readings.chapters import Chapter
+from penstock_recipes.readings.chart import Calculation
 
 
 class Section(msgspec.Struct, frozen=True):

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from penstock import PenstockError
-from penstock.recipes.readings.voice import Speech
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock_recipes.readings.voice import Speech
 
 _SPEAKER = Path(__file__).with_name("speaker.py")
 _LIMITS = Limits(wall=900, cpu=600, memory=1024**3, output=256 * 1024**2)
@@ -43,6 +43,8 @@ class EspeakVoice:
             )
         except ProgramFailed as error:
             if error.reason is Reason.MISSING:
-                raise PenstockError(f"the offline voice needs {error}: pip install 'penstock[readings]'") from None
+                raise PenstockError(
+                    f"the offline voice needs {error}: pip install 'penstock-recipes[readings]'"
+                ) from None
             raise
         return Speech(answer.content, msgspec.convert(answer.facts["rate"], int))
