@@ -125,7 +125,7 @@ async def _stored(connection: psycopg.AsyncConnection[Any], call: Call, types: S
     rows = await connection.execute(
         """
         select id, path, metadata
-          from penstock.storage
+          from penstock.artifacts
          where path = any(%s)
            and state = 'stored'
            and (expires_at is null or expires_at > now())
