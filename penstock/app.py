@@ -70,6 +70,17 @@ class Penstock:
     `artifacts_kept` seconds, unless a job says otherwise.
     `database_timeout`, else PENSTOCK_DATABASE_TIMEOUT, else 5: seconds after which DatabaseUnavailable is raised when
     the database cannot be reached, or answers nobody. Workers, and handlers that they run, wait for it instead.
+
+    ```python
+    app = Penstock()
+
+    @app.job(max_attempts=3)
+    def send_welcome(address: str) -> str:
+        return f"sent to {address}"
+
+    send_welcome.enqueue("ada@example.com")
+    app.tick()  # runs what is ready, here; `penstock worker tasks:app` does so until it is stopped
+    ```
     """
 
     def __init__(
@@ -214,6 +225,7 @@ class Penstock:
         return make(*function) if function else make
 
     def flow_maker(self, kind: str) -> FlowMaker[...] | None:
+        """The function that composes flows of this kind, if there is one."""
         return self._kinds.flows.get(kind)
 
     @property
@@ -257,10 +269,12 @@ class Penstock:
         return self._kinds.add(function, kind, chosen)
 
     def handler(self, kind: str) -> Handler[..., Any]:
+        """The handler of a kind; UnknownKind when there is none here."""
         return self._kinds.handler(kind)
 
     @property
     def kinds(self) -> list[str]:
+        """The kinds that have a handler here."""
         return sorted(self._kinds.handlers)
 
     def set_slots(self, queue: str, slots: int) -> None:
@@ -270,6 +284,7 @@ class Penstock:
         self._slots[queue] = slots
 
     def slots(self, queue: str, usual: int = SLOTS) -> int:
+        """What `set_slots` has said of the queue, else `usual`."""
         return self._slots.get(queue, usual)
 
     @property

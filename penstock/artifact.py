@@ -48,7 +48,15 @@ class ArtifactState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A file that a job produced, as the database knows it."""
+    """A file that a job produced, as the database knows it.
+
+    ```python
+    @app.job
+    async def report(ctx: Context) -> str:
+        artifact = await ctx.artifacts.put("report.txt", b"all is well")
+        return f"{artifact.name}: {artifact.size} bytes"
+    ```
+    """
 
     id: UUID
     job: UUID
@@ -71,6 +79,7 @@ class Artifact:
 
     @property
     def expired(self) -> bool:
+        """Whether its time is over: it is not handed out any more, and its file is gone or will be soon."""
         return self.expires_at is not None and self.expires_at <= datetime.now(UTC)
 
     @property

@@ -15,6 +15,13 @@ class Backoff:
     """Seconds to wait after the nth attempt failed: base · factorⁿ⁻¹, at most cap, spread by ±jitter.
 
     The engine computes the same in SQL (`backoff_delay`) from the JSON of this value.
+
+    ```python
+    @app.job(max_attempts=8, backoff=Backoff(60, cap=3600, jitter=0.2))  # after about 1, 2, 4 … minutes
+    def fetch(address: str) -> None: ...
+
+    assert Backoff(60, jitter=0).delay(3) == 240
+    ```
     """
 
     base: float = 5.0
@@ -55,4 +62,5 @@ class Backoff:
         return min(delay, self.cap) * (1 + self.jitter * (2 * dice() - 1))
 
     def to_json(self) -> dict[str, float | str]:
+        """As the engine reads it."""
         return asdict(self)

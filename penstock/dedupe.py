@@ -91,8 +91,9 @@ def _write(value: object) -> str:
 def fill_key(template: str, args: Mapping[str, object]) -> str | None:
     """A key from a job's arguments, as penstock.fill_key makes it in SQL; None when one of them is not there.
 
-    >>> fill_key("{customer.id}", {"customer": {"id": 7}})
-    '7'
+    ```python
+    assert fill_key("{customer.id}", {"customer": {"id": 7}}) == "7"
+    ```
     """
     values = [_value_at(name, args) for name in PLACEHOLDER.findall(template)]
     if None in values:

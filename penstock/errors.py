@@ -41,6 +41,8 @@ class InvalidFlow(InvalidInput):
 
 
 class UnknownKind(PenstockError, LookupError):
+    """No handler of this kind is registered here."""
+
     def __init__(self, kind: str, known: Iterable[str]) -> None:
         super().__init__(f"no handler {kind!r} is registered{_meant(kind, known)}")
         self.kind = kind

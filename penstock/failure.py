@@ -8,7 +8,16 @@ from penstock.job import ClaimedJob
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`exception` is what the last attempt raised, if it raised here: None for a timeout, Fail, or another process."""
+    """A job that was given up, for whoever asked to be told.
+
+    `exception` is what the last attempt raised, if it raised here: None for a timeout, Fail, or another process.
+
+    ```python
+    @app.on_failure
+    def tell(failure: Failure) -> None:
+        print(failure.job.kind, failure.job.id, failure.error)
+    ```
+    """
 
     job: ClaimedJob
     error: str

@@ -1,10 +1,4 @@
-"""Flows: a job that waits for other jobs. Built as plain values; the engine does the waiting.
-
-flow = Flow(then=publish.prepare(book="b1"), phases={"text": (10, 50), "pdf": (50, 90)})
-text = flow.add(write_text.prepare(chapter=1), phase="text")
-flow.add(make_pdf.prepare(chapter=1), after=[text], phase="pdf")
-app.enqueue(flow)
-"""
+"""Flows: a job that waits for other jobs. Built as plain values; the engine does the waiting."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -71,6 +65,13 @@ class Flow:
     `phases` gives named phases their range of the flow's percentage, e.g. {"text": (10, 50)}: it stays within the range
     of the first phase that is not through, whatever later ones have done. Phases that are only named on jobs share
     100 % by the weight of their jobs.
+
+    ```python
+    flow = Flow(then=greet.prepare("everybody"), phases={"first": (0, 40), "second": (40, 90)})
+    first = flow.add(greet.prepare("Ada"), phase="first")
+    flow.add(greet.prepare("Grace"), after=[first], phase="second")
+    app.enqueue(flow)
+    ```
     """
 
     def __init__(
@@ -198,7 +199,13 @@ class Flow:
 
 
 def batch(jobs: Iterable[NewJob], *, policy: Policy = "continue") -> Flow:
-    """Jobs enqueued and watched as one, each on its own: partial success is a success that says so."""
+    """Jobs enqueued and watched as one, each on its own: partial success is a success that says so.
+
+    ```python
+    job = app.enqueue(batch(greet.prepare(name) for name in ("Ada", "Grace")))
+    print(job.refresh().progress)
+    ```
+    """
     flow = Flow(policy=policy)
     for job in jobs:
         flow.add(job)

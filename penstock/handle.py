@@ -17,7 +17,14 @@ R = TypeVar("R")
 
 
 class JobHandle(Generic[R]):
-    """`created` is False when an existing job stands for this one, by its unique or idempotency key."""
+    """An enqueued job. `created` is False when an existing one stands for it, by its unique or idempotency key.
+
+    ```python
+    job = greet.enqueue("Ada")
+    app.tick()  # or a worker, anywhere
+    assert job.result(timeout=10) == "hello Ada"
+    ```
+    """
 
     __slots__ = ("_engine", "_function", "created", "id")
 

@@ -94,7 +94,15 @@ class Choices(ChoicesOfOne, total=False):
 
 
 class Handler(Generic[P, R]):
-    """Call it to run the function here and now; `enqueue` or `aenqueue` it to have a worker run it."""
+    """What @app.job makes of a function. Call it to run the function here and now; `enqueue` or `aenqueue` it to have a
+    worker run it.
+
+    ```python
+    greet.enqueue("Ada")
+    greet.using(delay=60, owner="ada", max_attempts=3).enqueue(name="Ada")
+    assert greet("Ada") == "hello Ada"
+    ```
+    """
 
     def __init__(
         self,

@@ -32,7 +32,14 @@ Ids = list[UUID]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Jobs, newest first, and where the next page begins: pass `next` as `before`. None on the last page."""
+    """Jobs, newest first, and where the next page begins: pass `next` as `before`. None on the last page.
+
+    ```python
+    page = app.jobs.list(state="failed", limit=20)
+    while page.next:
+        page = app.jobs.list(state="failed", limit=20, before=page.next)
+    ```
+    """
 
     jobs: list[Job]
     next: UUID | None

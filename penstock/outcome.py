@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(unsafe_hash=True)
 class Snooze(BaseException):
-    """Look again in so many seconds, without holding a worker and at no cost of an attempt: raise Snooze(30)."""
+    """Look again in so many seconds, without holding a worker and at no cost of an attempt.
+
+    ```python
+    @app.job
+    def wait_for_payment(order: str, paid: bool = False) -> str:
+        if not paid:
+            raise Snooze(30)
+        return f"{order} is paid"
+    ```
+    """
 
     seconds: float
 
@@ -18,7 +27,15 @@ class Snooze(BaseException):
 
 @dataclass(unsafe_hash=True)
 class Cancel(BaseException):
-    """End as cancelled: raise Cancel("nobody needs it any more")."""
+    """End as cancelled.
+
+    ```python
+    @app.job
+    def remind(event: str, over: bool = False) -> None:
+        if over:
+            raise Cancel("nobody needs it any more")
+    ```
+    """
 
     reason: str = "cancelled by its handler"
 
@@ -28,7 +45,15 @@ class Cancel(BaseException):
 
 @dataclass(unsafe_hash=True)
 class Fail(BaseException):
-    """Fail for good, without a retry: raise Fail("the file is damaged"). The reason is shown to the job's owner."""
+    """Fail for good, without a retry. The reason is shown to the job's owner.
+
+    ```python
+    @app.job
+    def import_file(path: str) -> None:
+        if not path.endswith(".csv"):
+            raise Fail("only CSV files can be imported")
+    ```
+    """
 
     reason: str
 

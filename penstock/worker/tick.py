@@ -39,7 +39,13 @@ SLOTS = 10
 
 @dataclass(frozen=True, slots=True)
 class TickResult:
-    """What became of one job: `scheduled` or `ready` when it will run again. `error` says why it is not done."""
+    """What became of one job: `scheduled` or `ready` when it will run again. `error` says why it is not done.
+
+    ```python
+    for result in app.tick(limit=50, budget=20):
+        print(result.kind, result.state, result.seconds, result.error)
+    ```
+    """
 
     id: UUID
     kind: str

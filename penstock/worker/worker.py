@@ -63,7 +63,18 @@ class _Keeping(TypedDict):
 
 
 class Worker:
-    """Runs the jobs of some queues until it is stopped. `queues` maps each to how many of its jobs may run at once."""
+    """Runs the jobs of some queues until it is stopped. `queues` maps each to how many of its jobs may run at once.
+
+    ```python
+    import asyncio
+
+    worker = app.worker({"default": 20})
+    running = asyncio.create_task(worker.run())
+    await worker.ready.wait()
+    worker.stop()  # as SIGTERM does: running jobs finish first
+    await running
+    ```
+    """
 
     def __init__(
         self,
@@ -142,6 +153,7 @@ class Worker:
 
     @property
     def lease(self) -> Lease:
+        """The one it works under; another one if it has lost that."""
         return self._leases.lease
 
     async def run(self) -> None:
@@ -181,6 +193,7 @@ class Worker:
 
     @property
     def stopping(self) -> bool:
+        """Whether it was told to stop: it claims nothing more."""
         return self._stopping.is_set()
 
     def stop(self) -> None:
