@@ -82,15 +82,33 @@ class NotAllowed(PenstockError):
 
 
 class LimitReached(PenstockError):
-    """The user has done as much as their quota allows; `retry_in` seconds from now there may be room."""
+    """The user has done as much as their quota allows; `retry_in` seconds from now there may be room.
 
-    def __init__(self, message: str, retry_in: float = 0) -> None:
+    `which` of its limits it is: per_day, running or unfinished. `limit` of them are allowed, and `used` are used."""
+
+    def __init__(
+        self,
+        message: str,
+        retry_in: float = 0,
+        *,
+        which: str | None = None,
+        used: int | None = None,
+        limit: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.retry_in = retry_in
+        self.which = which
+        self.used = used
+        self.limit = limit
 
 
 class StorageFull(PenstockError):
-    """The user's artifacts take as much space as their quota allows."""
+    """The user's artifacts take as much space as their quota allows: `used` of `limit` bytes."""
+
+    def __init__(self, message: str, *, used: int | None = None, limit: int | None = None) -> None:
+        super().__init__(message)
+        self.used = used
+        self.limit = limit
 
 
 class ArtifactExists(PenstockError):

@@ -46,10 +46,11 @@ def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
 
 @cache
 def functions() -> str:
-    """Every function of the engine, one file each, as one script."""
+    """Every function of the engine, then the views for applications, one file each, as one script."""
+    rooms = sorted((files(__name__) / "functions").iterdir(), key=lambda room: room.name)
     return "\n".join(
         file.read_text("utf-8")
-        for room in sorted((files(__name__) / "functions").iterdir(), key=lambda room: room.name)
+        for room in (*rooms, files(__name__) / "views")
         for file in sorted(room.iterdir(), key=lambda file: file.name)
     )
 

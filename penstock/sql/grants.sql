@@ -80,7 +80,7 @@ begin
                 progress, rollup, output, created_at, run_at, started_at, finished_at)
      on penstock.history to authenticated;
   grant select on penstock.payloads, penstock.artifacts to authenticated;
-  grant select on penstock.my_jobs, penstock.usage, penstock.usage_log, penstock.usage_so_far to authenticated;
+  grant select on penstock.my_jobs, penstock.artifacts_view, penstock.usage, penstock.usage_log, penstock.usage_so_far to authenticated;
   grant execute on function
     penstock.caller, penstock.caller_orgs, penstock.is_callers, penstock.shown_error, penstock.payload_of,
     penstock.payload_text, penstock.as_array, penstock.filter_text, penstock.uuid7_floor, penstock.get_my_job, penstock.list_my_jobs, penstock.job_tree,

@@ -1527,6 +1527,31 @@ CREATE TABLE penstock.application_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: artifacts_view; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.artifacts_view WITH (security_invoker='true') AS
+ SELECT id,
+    job,
+    kind,
+    owner,
+    org,
+    name,
+    type,
+    path,
+    content_type,
+    size,
+    duration,
+    digest,
+    metadata,
+    state,
+    downloads,
+    created_at,
+    stored_at,
+    expires_at
+   FROM penstock.artifacts;
+
+-- Name: VIEW artifacts_view; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON VIEW penstock.artifacts_view IS 'Every file of jobs and uploads. Stable: columns are only ever added.';
+
 -- Name: channels; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.channels (
     only_row boolean DEFAULT true NOT NULL,
@@ -1624,6 +1649,57 @@ CREATE TABLE penstock.idempotency_keys (
 -- Name: COLUMN idempotency_keys.of_user; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.idempotency_keys.of_user IS 'A user''s own keys, and those of whoever starts jobs on their behalf, have nothing to do with each other.';
 
+-- Name: leases; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.leases (
+    id bigint NOT NULL,
+    worker text NOT NULL,
+    host text,
+    pid integer,
+    queues text[] DEFAULT '{}'::text[] NOT NULL,
+    kinds text[],
+    length interval NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: COLUMN leases.kinds; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.leases.kinds IS 'What its worker has handlers of; null: it does not say.';
+
+-- Name: jobs_view; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.jobs_view WITH (security_invoker='true') AS
+ SELECT j.id,
+    j.queue,
+    j.kind,
+    j.state,
+    j.priority,
+    j.attempt,
+    j.max_attempts,
+    j.snoozes,
+    j.claims,
+    j.parent,
+    j.owner,
+    j.org,
+    j.args,
+    j.progress,
+    j.output,
+    j.errors,
+    j.cancel_requested,
+    l.worker,
+        CASE
+            WHEN (j.finished_at IS NULL) THEN l.expires_at
+            ELSE NULL::timestamp with time zone
+        END AS leased_until,
+    j.created_at,
+    j.run_at,
+    j.started_at,
+    j.finished_at
+   FROM (penstock.all_jobs j
+     LEFT JOIN penstock.leases l ON ((l.id = j.lease)));
+
+-- Name: VIEW jobs_view; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON VIEW penstock.jobs_view IS 'Every job, live or ended. Stable: columns are only ever added.';
+
 -- Name: kinds; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.kinds (
     kind text NOT NULL,
@@ -1650,23 +1726,6 @@ CREATE TABLE penstock.leader (
     CONSTRAINT there_is_one_leader CHECK (only_row)
 )
 WITH (fillfactor='50');
-
--- Name: leases; Type: TABLE; Schema: penstock; Owner: -
-CREATE TABLE penstock.leases (
-    id bigint NOT NULL,
-    worker text NOT NULL,
-    host text,
-    pid integer,
-    queues text[] DEFAULT '{}'::text[] NOT NULL,
-    kinds text[],
-    length interval NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL
-)
-WITH (fillfactor='50');
-
--- Name: COLUMN leases.kinds; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.leases.kinds IS 'What its worker has handlers of; null: it does not say.';
 
 -- Name: leases_id_seq; Type: SEQUENCE; Schema: penstock; Owner: -
 ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -3160,6 +3219,10 @@ GRANT ALL ON FUNCTION penstock.workers(p_job uuid) TO service_role;
 -- Name: TABLE application_migrations; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.application_migrations TO service_role;
 
+-- Name: TABLE artifacts_view; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.artifacts_view TO service_role;
+GRANT SELECT ON TABLE penstock.artifacts_view TO authenticated;
+
 -- Name: TABLE channels; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.channels TO service_role;
 
@@ -3184,14 +3247,17 @@ GRANT ALL ON TABLE penstock.history_strays TO service_role;
 -- Name: TABLE idempotency_keys; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.idempotency_keys TO service_role;
 
+-- Name: TABLE leases; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.leases TO service_role;
+
+-- Name: TABLE jobs_view; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.jobs_view TO service_role;
+
 -- Name: TABLE kinds; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.kinds TO service_role;
 
 -- Name: TABLE leader; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.leader TO service_role;
-
--- Name: TABLE leases; Type: ACL; Schema: penstock; Owner: -
-GRANT ALL ON TABLE penstock.leases TO service_role;
 
 -- Name: SEQUENCE leases_id_seq; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.leases_id_seq TO service_role;

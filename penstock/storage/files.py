@@ -95,6 +95,14 @@ class Artifacts:
     async def aget(self, id: UUID) -> Artifact | None:
         return await _get(self._waiting, id)
 
+    def find(self, *, path: str) -> Artifact | None:
+        """The file that is stored under a path, as `artifact.path` tells it: also one that an attempt has stored and
+        could tell nobody of."""
+        return run_now(self._blocking.run(calls.artifact_at(path)))
+
+    async def afind(self, *, path: str) -> Artifact | None:
+        return await self._waiting.run(calls.artifact_at(path))
+
     def list(
         self,
         job: UUID | None = None,

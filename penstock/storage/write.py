@@ -99,7 +99,9 @@ def _fitting(announced: calls.Announced, data: bytes, before: int = 0) -> bytes:
         used = announced.storage - announced.room
         raise StorageFull(
             f"storage: {used} of {announced.storage} bytes are used, and this file does not fit; "
-            "delete what you no longer need"
+            "delete what you no longer need",
+            used=used,
+            limit=announced.storage,
         )
     return data
 

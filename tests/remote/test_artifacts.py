@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Context, JobFailed, NewJob, Penstock, SyncContext
+from penstock import Context, JobFailed, NewJob, Penstock, StorageFull, SyncContext
 from penstock.artifact import Artifact
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api, working
@@ -75,6 +75,25 @@ async def test_a_file_that_is_there_is_not_overwritten_against_the_handlers_will
         job = await enqueue_job(api, NewJob(kind="again", max_attempts=1))
         with pytest.raises(JobFailed, match=r"once\.txt"):
             await job.aresult(20)
+
+
+async def test_a_file_that_does_not_fit_says_how_much_there_is(app: Penstock, api: Api) -> None:
+    app.quota("files", storage=10)
+    api.app.quota("files", storage=10)
+    await api.app.declare()
+    told = []
+
+    @app.job
+    async def work(ctx: Context) -> None:
+        try:
+            await ctx.artifacts.put("large.txt", b"x" * 20)
+        except StorageFull as error:
+            told.append((error.used, error.limit))
+
+    async with working(app, api):
+        job = await enqueue_job(api, NewJob(kind="work", owner="ada", quota="files"))
+        await job.aresult(20)
+    assert told == [(0, 10)]
 
 
 async def test_a_bad_name_is_refused_by_the_field(app: Penstock, api: Api) -> None:

@@ -105,6 +105,9 @@ async def test_a_refused_start_leaves_nothing_behind(api: Api, app: Penstock) ->
     for _ in range(2):
         answer = await api.user().post("/api/jobs/start", {"type": "export", "params": {"n": 1}}, headers=key)
         assert answer.status_code == 429
+        assert {name: answer.json()[name] for name in ("which", "used", "limit")} == {
+            "which": "per_day", "used": 0, "limit": 0,
+        }  # fmt: skip
     assert not (await app.jobs.alist()).jobs
 
 
@@ -130,6 +133,7 @@ async def test_storage_is_limited_until_something_is_deleted(
         refused = await alice.post("/api/jobs/start", {"type": "keep", "params": {"size": 1}})
         assert refused.status_code == 507
         assert "30 of 30 bytes" in refused.json()["detail"]
+        assert (refused.json()["used"], refused.json()["limit"]) == (30, 30)
         assert len((await app.jobs.alist(owner="alice")).jobs) == 2
         await api.user("bob").start("keep", size=1)
         newest = (await alice.get("/api/jobs")).json()["jobs"][0]["id"]

@@ -10,7 +10,8 @@ import pytest
 
 FOLDER = Path(str(files("penstock.sql")))
 FUNCTIONS = sorted((FOLDER / "functions").glob("*/*.sql"), key=lambda file: file.stem)
-ALL = [*sorted((FOLDER / "migrations").glob("*.sql")), *FUNCTIONS]
+VIEWS = sorted((FOLDER / "views").glob("*.sql"))
+ALL = [*sorted((FOLDER / "migrations").glob("*.sql")), *FUNCTIONS, *VIEWS]
 
 
 def name_of(file: Path) -> str:
@@ -21,6 +22,13 @@ def name_of(file: Path) -> str:
 def test_a_file_makes_one_function_and_is_named_after_it(file: Path) -> None:
     made = re.findall(r"^create (?:or replace )?function (\S+?)\(", file.read_text("utf-8"), re.MULTILINE)
     assert made == [f"penstock.{file.stem}"]
+
+
+@pytest.mark.parametrize("file", VIEWS, ids=name_of)
+def test_a_view_for_applications_can_only_grow(file: Path) -> None:
+    """Replacing it is how Postgres holds us to that."""
+    made = re.findall(r"^create or replace view (\S+) with (.*) as$", file.read_text("utf-8"), re.MULTILINE)
+    assert made == [(f"penstock.{file.stem}", "(security_invoker = true)")]
 
 
 def test_every_function_of_the_database_has_its_file(url: str) -> None:

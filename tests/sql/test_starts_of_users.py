@@ -227,8 +227,10 @@ async def test_running_jobs_are_limited(users: Users) -> None:
     await users.start("alice", "export")
     lease = await users.engine.open_lease("worker")
     [running] = await users.engine.claim(lease, "exports", 1)
-    with pytest.raises(LimitReached, match="running"):
+    with pytest.raises(LimitReached, match="running") as refused:
         await users.start("alice", "export")
+    assert told_by(refused.value) == ("running", 1, 1)
+    assert refused.value.retry_in == 5
     await users.engine.complete(lease, [running])
     await users.start("alice", "export")
 
@@ -243,8 +245,9 @@ async def test_storage_is_limited(users: Users, connection: Connection) -> None:
         [job.id],
     )
     before = rows_of(connection)
-    with pytest.raises(StorageFull):
+    with pytest.raises(StorageFull) as full:
         await users.start("alice", "export", {"n": 1})
+    assert (full.value.used, full.value.limit) == (10, 10)
     assert rows_of(connection) == before
     await users.start("bob", "export")
 
@@ -275,13 +278,20 @@ async def test_a_flow_counts_while_it_is_unfinished_and_when_it_is_retried(users
 
     first = await start_flow()
     await start_flow()
-    with pytest.raises(LimitReached, match="unfinished"):
+    with pytest.raises(LimitReached, match="unfinished") as refused:
         await start_flow()
+    assert told_by(refused.value) == ("unfinished", 2, 2)
     assert await users.run("alice", calls.cancel_mine(first))
     assert await users.retry("alice", first)
     assert await users.run("alice", calls.cancel_mine(first))
-    with pytest.raises(LimitReached, match="per_day"):
+    with pytest.raises(LimitReached, match="per_day") as refused:
         await users.retry("alice", first)
+    assert told_by(refused.value) == ("per_day", 3, 3)
+    assert 0 < refused.value.retry_in <= 24 * 3600
+
+
+def told_by(error: LimitReached) -> tuple[str | None, int | None, int | None]:
+    return error.which, error.used, error.limit
 
 
 @pytest.mark.parametrize(("per_day", "told"), [(0, ["probe"]), (1, ["wake", "probe"])])

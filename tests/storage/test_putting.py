@@ -127,6 +127,8 @@ async def test_everything_about_a_file_is_on_record(app: Penstock) -> None:
     assert artifact.expires_at is not None
     assert (artifact.expires_at - artifact.created_at).total_seconds() == 3600
     assert artifact == await app.artifacts.aget(artifact.id)
+    assert artifact == app.artifacts.find(path=artifact.path) == await app.artifacts.afind(path=artifact.path)
+    assert app.artifacts.find(path=f"{artifact.path}.bak") is None
     [used] = [usage for usage in app.usage.list("acme") if usage.kind == "read_aloud"]
     assert used.bytes == 1000
 

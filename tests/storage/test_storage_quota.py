@@ -85,8 +85,9 @@ async def test_many_at_once_do_not_pass_it_together(app: Penstock, tmp_path: Pat
 
 async def test_an_upload_names_its_quota_and_leaves_nothing(app: Penstock, tmp_path: Path) -> None:
     await app.artifacts.aput("one.txt", b"x" * 900, owner="alice", quota="files")
-    with pytest.raises(StorageFull, match="900 of 1000"):
+    with pytest.raises(StorageFull, match="900 of 1000") as full:
         await app.artifacts.aput("two.txt", b"x" * 200, owner="alice", quota="files")
+    assert (full.value.used, full.value.limit) == (900, 1000)
     await app.artifacts.aput("bob.txt", b"x" * 200, owner="bob", quota="files")
     await app.artifacts.aput("free.txt", b"x" * 200, owner="alice")
     assert sorted(files_in(tmp_path)) == ["bob.txt", "free.txt", "one.txt"]

@@ -116,6 +116,15 @@ def withdraw_artifact(lease: Lease, claims: int, id: UUID) -> Call[None]:
     return Call("select penstock.withdraw_artifact(%s, %s, %s)", [lease, claims, id], nothing, repeatable=True)
 
 
+def artifact_at(path: str) -> Call[Artifact | None]:
+    return Call(
+        f"select {_COLUMNS} from penstock.artifacts where path = %s and state = 'stored'",
+        [path],
+        lambda rows: _read(rows)[0] if rows else None,
+        repeatable=True,
+    )
+
+
 def artifacts_by_id(ids: Sequence[UUID]) -> Call[list[Artifact]]:
     """Those that are stored, in the order of their jobs. A plain select: row level security decides for users."""
     return Call(

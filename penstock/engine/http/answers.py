@@ -45,10 +45,23 @@ def refusal(status: int, body: bytes, api: str) -> PenstockError:
         case 413:
             return PayloadTooLarge(field, said)
         case 507:
-            return StorageFull(said)
+            return StorageFull(said, **_space(body))
         case 400 | 422:
             return InvalidInput(field, said)
     return ApiUnreachable(f"the API at {api} answered {status}: {said}")
+
+
+class _Space(msgspec.Struct):
+    used: int | None = None
+    limit: int | None = None
+
+
+def _space(body: bytes) -> dict[str, int | None]:
+    """How many bytes are used, of how many, as far as it is said."""
+    try:
+        return msgspec.structs.asdict(msgspec.json.decode(body, type=_Space))
+    except msgspec.MsgspecError:
+        return {}
 
 
 def _problem(body: bytes) -> tuple[str, str]:

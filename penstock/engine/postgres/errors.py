@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import msgspec
 import psycopg
 
 from penstock import errors
@@ -60,14 +61,20 @@ def translate(error: Exception, schema: str) -> errors.PenstockError | None:
     if issubclass(kind, errors.InvalidInput):
         parts = _FIELD.fullmatch(message)
         return kind(*parts.groups()) if parts else kind("", message)
-    if issubclass(kind, errors.LimitReached):
-        return kind(message, float(getattr(_diagnostics(error), "message_detail", None) or 0))
+    if issubclass(kind, errors.LimitReached | errors.StorageFull):
+        return kind(message, **_detail(error))
     return kind(message)
 
 
 def _message(error: Exception) -> str:
     primary = getattr(_diagnostics(error), "message_primary", None)
     return primary or str(error).splitlines()[0].removeprefix("ERROR:").strip()
+
+
+def _detail(error: Exception) -> dict[str, Any]:
+    """What an error says of itself beside its message, as the names of ours. asyncpg has it on the error."""
+    told = getattr(_diagnostics(error), "message_detail", None) or getattr(error, "detail", None)
+    return msgspec.json.decode(told, type=dict[str, Any]) if told else {}
 
 
 def _diagnostics(error: Exception) -> Any:

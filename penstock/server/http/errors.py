@@ -33,9 +33,10 @@ def problem_of(error: Exception) -> Problem:
         case errors.NotAllowed():
             return Problem(403, str(error))
         case errors.LimitReached():
-            return Problem(429, _told(error), headers={"Retry-After": str(max(1, int(error.retry_in)))})
+            told = {"which": error.which, "used": error.used, "limit": error.limit}
+            return Problem(429, _told(error), headers={"Retry-After": str(max(1, int(error.retry_in)))}, **told)
         case errors.StorageFull():
-            return Problem(507, _told(error))
+            return Problem(507, _told(error), used=error.used, limit=error.limit)
         case errors.IdempotencyMismatch():
             return invalid([("Idempotency-Key", str(error))])
         case errors.UniqueKeyTaken() | errors.LeaseLost():

@@ -4,6 +4,7 @@ returns void
 language plpgsql
 as $$
 begin
-  raise exception 'storage: % of % bytes are used; delete what you no longer need', p_used, p_storage using errcode = 'PS013';
+  raise exception 'storage: % of % bytes are used; delete what you no longer need', p_used, p_storage
+    using errcode = 'PS013', detail = jsonb_build_object('used', p_used, 'limit', p_storage)::text;
 end
 $$;

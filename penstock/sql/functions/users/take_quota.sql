@@ -37,16 +37,23 @@ begin
     v_count := v_quota.running - penstock.quota_allowance(p_quota, p_owner, penstock.time_floor());
     if v_count >= v_quota.running then
       raise exception 'running: % of your jobs are running, of % at most; try again when one has finished',
-        v_count, v_quota.running using errcode = 'PS012', detail = '5';
+        v_count, v_quota.running
+        using errcode = 'PS012',
+              detail = jsonb_build_object('which', 'running', 'used', v_count, 'limit', v_quota.running, 'retry_in', 5)::text;
     elsif v_unfinished > v_quota.unfinished then
       raise exception 'unfinished: you would have % unfinished jobs, of % at most; try again when some have finished',
-        v_unfinished, v_quota.unfinished using errcode = 'PS012', detail = '5';
+        v_unfinished, v_quota.unfinished
+        using errcode = 'PS012',
+              detail = jsonb_build_object('which', 'unfinished', 'used', greatest(v_unfinished - p_started, 0),
+                                          'limit', v_quota.unfinished, 'retry_in', 5)::text;
     end if;
   end if;
   if v_used > v_quota.per_day then
     raise exception 'per_day: % operations a day are allowed, and they are used up', v_quota.per_day
       using errcode = 'PS011',
-            detail = ceil(extract(epoch from (v_day + 1)::timestamp at time zone 'utc' - v_now))::text;
+            detail = jsonb_build_object(
+              'which', 'per_day', 'used', v_used - p_started, 'limit', v_quota.per_day,
+              'retry_in', ceil(extract(epoch from (v_day + 1)::timestamp at time zone 'utc' - v_now)))::text;
   end if;
 end
 $$;
