@@ -16,7 +16,7 @@ async def purge(app: Penstock) -> int:
             """
             select m.job
               from bookmarks.messages as m
-              join penstock.history as h on h.id = m.job
+              join penstock.jobs_view as h on h.id = m.job
              where m.archived_at is not null and h.state = 'failed'
             """
         )

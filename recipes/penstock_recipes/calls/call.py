@@ -8,7 +8,6 @@ from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
-import psycopg
 
 from penstock import Artifact, Context, Penstock
 from penstock_recipes.calls.audio import AudioFacts
@@ -84,13 +83,16 @@ class CallFiles:
             known = await rows.fetchone()
             if known is None:
                 raise Deleted
-            stored = await _stored(connection, call := Call(org, id, *known), types)
+        call = Call(org, id, *known)
+        stored = await self._stored(call, types)
         return call, {type: file for type, file in stored.items() if await self._is_there(file)}
 
     async def is_worked_on(self, flow: UUID) -> bool:
         """Whether any job of its flow has not ended yet."""
         async with self._app.atransaction() as connection:
-            live = await connection.execute("select from penstock.jobs where id = %s or parent = %s", [flow, flow])
+            live = await connection.execute(
+                "select from penstock.jobs_view where (id = %s or parent = %s) and finished_at is null", [flow, flow]
+            )
             return live.rowcount > 0
 
     async def fetch(self, file: File, to: Path) -> Path:
@@ -106,10 +108,14 @@ class CallFiles:
 
     async def remove(self, call: Call, *types: Type) -> None:
         """Whichever of them there are, even if only on record."""
-        async with self._app.atransaction() as connection:
-            stored = await _stored(connection, call, types)
+        stored = await self._stored(call, types)
         if stored:
             await self._app.artifacts.adelete(*(file.id for file in stored.values()))
+
+    async def _stored(self, call: Call, types: Sequence[Type]) -> dict[Type, File]:
+        """By their paths: a run that was killed may have stored a file and told nobody."""
+        found = {type: await self._app.artifacts.afind(path=call.whole_path(type)) for type in types}
+        return {type: File.of(each) for type, each in found.items() if each is not None and not each.expired}
 
     async def _is_there(self, file: File) -> bool:
         try:
@@ -117,22 +123,6 @@ class CallFiles:
         except FileNotFoundError:
             return False
         return True
-
-
-async def _stored(connection: psycopg.AsyncConnection[Any], call: Call, types: Sequence[Type]) -> dict[Type, File]:
-    """By their paths: a run that was killed may have stored a file and told nobody."""
-    by_path: dict[str, Type] = {call.whole_path(type): type for type in types}
-    rows = await connection.execute(
-        """
-        select id, path, metadata
-          from penstock.artifacts
-         where path = any(%s)
-           and state = 'stored'
-           and (expires_at is null or expires_at > now())
-        """,
-        [list(by_path)],
-    )
-    return {by_path[path]: File(id, path, metadata) for id, path, metadata in await rows.fetchall()}
 
 
 async def record(

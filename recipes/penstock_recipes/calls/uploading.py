@@ -36,7 +36,7 @@ async def refuse_full(app: Penstock, org: UUID, max_org_bytes: int | None, more:
         rows = await connection.execute(
             """
             select coalesce(sum(size), 0)::bigint
-              from penstock.artifacts
+              from penstock.artifacts_view
              where org = %s and state <> 'removing' and (expires_at is null or expires_at > now())
             """,
             [str(org)],

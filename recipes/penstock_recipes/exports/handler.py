@@ -7,8 +7,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from penstock import Artifact, Fail, StorageFull, SyncContext
-from penstock.errors import StoreFault
+from penstock import Artifact, Fail, StorageFull, StoreFault, SyncContext
 from penstock_recipes.exports.choices import (
     INCH_WIDE,
     TOLD_BY_DOCUMENT,

@@ -22,7 +22,7 @@ create table bookmarks.bookmarks (
   constraint user_id_is_not_empty check (user_id <> ''),
   constraint url_is_a_web_address check (url ~ '^https?://[^/]' and length(url) <= 2048)
 );
-comment on column bookmarks.bookmarks.screenshot is 'A file among penstock.artifacts, as og_image and fav_icon are.';
+comment on column bookmarks.bookmarks.screenshot is 'A file of Penstock''s, as og_image and fav_icon are.';
 comment on column bookmarks.bookmarks.meta_data is
   'Of the picture: width, height, blurhash, ocr, img_caption. Of the page: screenshot (width, height), is_pdf, pages. Of what was to be had and was not: og_image_error, fav_icon_error.';
 comment on column bookmarks.bookmarks.page is
@@ -55,23 +55,19 @@ create index leftovers_bookmark on bookmarks.leftovers (bookmark_id);
 
 -- The queue as its monitoring knows it. A message that was given up is still there, and will not be read again by itself.
 create view bookmarks.add_bookmark_url_queue with (security_invoker = true) as
-  select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at, coalesce(l.expires_at, j.run_at) as vt,
-         coalesce(j.args, penstock.payload_of(j.id)) as message
-    from penstock.jobs as j
-    left join penstock.leases as l on l.id = j.lease
+  select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at,
+         case when j.state = 'failed' then timestamptz '9999-12-31 00:00:00z' else coalesce(j.leased_until, j.run_at) end as vt,
+         j.args as message
+    from penstock.jobs_view as j
     left join bookmarks.messages as m on m.job = j.id
    where j.queue = 'add-bookmark-url-queue'
-  union all
-  select m.id, h.claims, h.created_at, timestamptz '9999-12-31 00:00:00z', coalesce(h.args, penstock.payload_of(h.id))
-    from penstock.history as h
-    left join bookmarks.messages as m on m.job = h.id
-   where h.queue = 'add-bookmark-url-queue' and h.state = 'failed';
+     and j.state not in ('succeeded', 'cancelled');
 
 create view bookmarks.add_bookmark_url_queue_archive with (security_invoker = true) as
   select m.id as msg_id, h.claims as read_ct, h.created_at as enqueued_at, h.finished_at as archived_at, h.run_at as vt,
-         coalesce(h.args, penstock.payload_of(h.id)) as message
+         h.args as message
     from bookmarks.messages as m
-    join penstock.history as h on h.id = m.job
+    join penstock.jobs_view as h on h.id = m.job
    where h.queue = 'add-bookmark-url-queue' and h.state in ('succeeded', 'cancelled');
 
 alter table bookmarks.bookmarks enable row level security;
@@ -159,7 +155,7 @@ begin
   select artifact, old.id
     from (select unnest(array[old.screenshot, old.og_image, old.fav_icon]) as artifact
           union
-          select a.id from penstock.artifacts as a where a.job = any(v_jobs)) as files
+          select a.id from penstock.artifacts_view as a where a.job = any(v_jobs)) as files
    where artifact is not null
       on conflict do nothing;
   return null;
@@ -178,15 +174,14 @@ as $$
   insert into bookmarks.leftovers (artifact, bookmark_id)
   select a.id, m.bookmark_id
     from bookmarks.messages as m
-    join penstock.artifacts as a on a.job = m.job
+    join penstock.artifacts_view as a on a.job = m.job
    where m.updated_at < now() - interval '1 hour'
      and not exists (select from bookmarks.bookmarks as b where b.id = m.bookmark_id)
      and m.bookmark_id is not null
       on conflict do nothing;
   delete from bookmarks.messages as m
    where m.updated_at < now() - interval '1 hour'
-     and not exists (select from penstock.jobs as j where j.id = m.job)
-     and not exists (select from penstock.history as h where h.id = m.job);
+     and not exists (select from penstock.jobs_view as j where j.id = m.job);
   update bookmarks.bookmarks
      set idempotency_key = null
    where idempotency_key is not null and inserted_at < now() - interval '1 day';

@@ -6,23 +6,20 @@ comment on column bookmarks.messages.screenshot_error is 'Of a reading that was 
 comment on column bookmarks.messages.archived_at is 'When somebody archived it by hand, after it was given up.';
 
 create or replace view bookmarks.add_bookmark_url_queue with (security_invoker = true) as
-  select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at, coalesce(l.expires_at, j.run_at) as vt,
-         coalesce(j.args, penstock.payload_of(j.id)) as message
-    from penstock.jobs as j
-    left join penstock.leases as l on l.id = j.lease
+  select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at,
+         case when j.state = 'failed' then timestamptz '9999-12-31 00:00:00z' else coalesce(j.leased_until, j.run_at) end as vt,
+         j.args as message
+    from penstock.jobs_view as j
     left join bookmarks.messages as m on m.job = j.id
    where j.queue = 'add-bookmark-url-queue'
-  union all
-  select m.id, h.claims, h.created_at, timestamptz '9999-12-31 00:00:00z', coalesce(h.args, penstock.payload_of(h.id))
-    from penstock.history as h
-    left join bookmarks.messages as m on m.job = h.id
-   where h.queue = 'add-bookmark-url-queue' and h.state = 'failed' and m.archived_at is null;
+     and j.state not in ('succeeded', 'cancelled')
+     and (j.state <> 'failed' or m.archived_at is null);
 
 create or replace view bookmarks.add_bookmark_url_queue_archive with (security_invoker = true) as
   select m.id as msg_id, h.claims as read_ct, h.created_at as enqueued_at, coalesce(m.archived_at, h.finished_at) as archived_at,
-         h.run_at as vt, coalesce(h.args, penstock.payload_of(h.id)) as message
+         h.run_at as vt, h.args as message
     from bookmarks.messages as m
-    join penstock.history as h on h.id = m.job
+    join penstock.jobs_view as h on h.id = m.job
    where h.queue = 'add-bookmark-url-queue'
      and (h.state in ('succeeded', 'cancelled') or (h.state = 'failed' and m.archived_at is not null));
 
@@ -40,7 +37,7 @@ begin
   update bookmarks.messages as m
      set archived_at = coalesce(m.archived_at, clock_timestamp())
    where m.id = p_message_id
-     and exists (select from penstock.history as h where h.id = v_job and h.state = 'failed');
+     and exists (select from penstock.jobs_view as h where h.id = v_job and h.state = 'failed');
   return v_job is not null;
 end
 $$;

@@ -33,7 +33,7 @@ create table calls.artifacts (
   constraint artifacts_pkey primary key (call_id, type),
   constraint type_is_known check (type in ('raw', 'audio', 'ogg', 'transcript', 'analysis'))
 );
-comment on column calls.artifacts.artifact_id is 'The file, among penstock.artifacts.';
+comment on column calls.artifacts.artifact_id is 'The file, as penstock.artifacts_view has it.';
 
 alter table calls.calls enable row level security;
 alter table calls.artifacts enable row level security;
@@ -50,9 +50,8 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
   select case when w.is_service then j.errors->-1->>'error' else penstock.shown(j.errors) end,
-         case when w.is_service then l.worker end
-    from penstock.all_jobs as j
-    left join penstock.leases as l on l.id = j.lease
+         case when w.is_service then j.worker end
+    from penstock.jobs_view as j
    -- the service, or the login that owns everything, acting for nobody
    cross join (select current_setting('role') = 'service_role'
                    or (current_setting('role') = 'none' and session_user = current_user) as is_service) as w

@@ -35,7 +35,7 @@ create table exports.export_history (
 comment on column exports.export_history.expires_at is '7 days after it was made; then the file goes, and this row.';
 -- not unique, though there is one: a run that froze before its end would keep the next one waiting for it to commit or not
 comment on column exports.export_history.job_id is 'The job that made it, and completed in the same transaction.';
-comment on column exports.export_history.artifact_id is 'The file, among penstock.artifacts.';
+comment on column exports.export_history.artifact_id is 'The file, as penstock.artifacts_view has it.';
 create index export_history_user on exports.export_history (user_id, created_at desc, id);
 create index export_history_document on exports.export_history (document_id);
 create index export_history_artifact on exports.export_history (artifact_id);
@@ -67,11 +67,11 @@ revoke all on function exports.count_download from public;
 -- Files of exports that ended before they were recorded: whoever was to do both was killed or cancelled in between.
 create view exports.unrecorded with (security_invoker = true) as
   select a.id
-    from penstock.artifacts as a
+    from penstock.artifacts_view as a
    where a.kind = 'export_pdf'
      and a.state = 'stored'
      and not exists (select from exports.export_history as h where h.artifact_id = a.id)
-     and not exists (select from penstock.jobs as j where j.id = a.job);
+     and not exists (select from penstock.jobs_view as j where j.id = a.job and j.finished_at is null);
 
 do $$
 begin

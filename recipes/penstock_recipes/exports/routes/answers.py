@@ -1,6 +1,5 @@
 """How the routes answer: {"success": true, "data": …}, and problems with the statuses that the seed's clients know."""
 
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Generic, Literal, TypeVar
@@ -69,8 +68,7 @@ def within_quotas() -> Iterator[None]:
         raise Problem(507, told, usedMB=round(used, 2), limitMB=round(limit, 2)) from None
     except LimitReached as error:
         wait = {"Retry-After": str(max(1, int(error.retry_in)))}
-        if str(error).startswith("per_day"):
-            at_most = next(iter(re.findall(r"\d+", str(error))), "")
-            told = f"Daily export limit reached ({at_most} exports a day). Please try again tomorrow (UTC)."
+        if error.which == "per_day":
+            told = f"Daily export limit reached ({error.limit} exports a day). Please try again tomorrow (UTC)."
             raise Problem(429, told, headers=wait) from None
         raise Problem(429, "Export queue full. Please wait for current exports to complete.", headers=wait) from None
