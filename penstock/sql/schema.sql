@@ -827,8 +827,8 @@ CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_erro
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: hand_to(text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
+-- Name: hand_to(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.hand_to(p_queue text, p_since bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1110,6 +1110,7 @@ CREATE UNLOGGED TABLE penstock.time_floors (
     raised_at timestamp with time zone NOT NULL,
     due_since timestamp with time zone NOT NULL,
     started_since timestamp with time zone NOT NULL,
+    waiting_since bigint NOT NULL,
     started_before uuid[] NOT NULL,
     started_by text[] NOT NULL
 );
@@ -1150,9 +1151,11 @@ CREATE UNLOGGED TABLE penstock.horizons (
     settled bigint,
     settled_turn bigint,
     settled_at timestamp with time zone,
+    settled_waiting bigint,
     noted bigint,
     noted_turn bigint,
     noted_at timestamp with time zone,
+    noted_waiting bigint,
     horizon xid8
 );
 
@@ -1252,6 +1255,13 @@ CREATE FUNCTION penstock.remove_artifacts(p_ids uuid[]) RETURNS SETOF uuid
 -- Name: remove_schedule(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.remove_schedule(p_name text) RETURNS boolean
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: renew_waiting(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.renew_waiting() RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: report_progress(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1395,6 +1405,7 @@ CREATE FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims i
 -- Name: stop_waiting(bigint, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stop_waiting(p_lease bigint, p_queues text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql
+    SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: store_artifact(bigint, uuid, integer, uuid, bigint, text); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1499,6 +1510,7 @@ CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backen
 -- Name: wake(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.wake(p_queue text, p_jobs integer DEFAULT 1) RETURNS void
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: watch(uuid); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1877,8 +1889,17 @@ CREATE VIEW penstock.usage_so_far WITH (security_invoker='true') AS
            FROM penstock.usage_log) counted
   GROUP BY day, org, kind;
 
+-- Name: waiting_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
+CREATE SEQUENCE penstock.waiting_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 -- Name: waiting; Type: TABLE; Schema: penstock; Owner: -
 CREATE UNLOGGED TABLE penstock.waiting (
+    number bigint DEFAULT nextval('penstock.waiting_numbers'::regclass) NOT NULL,
     queue text NOT NULL,
     lease bigint NOT NULL,
     backend integer NOT NULL,
@@ -1887,6 +1908,19 @@ CREATE UNLOGGED TABLE penstock.waiting (
 
 -- Name: COLUMN waiting.direct; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.waiting.direct IS 'Whether an enqueue may hand a job straight to the worker, which then need not claim it.';
+
+-- Name: waiting_now; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.waiting_now WITH (security_invoker='true') AS
+ SELECT number,
+    queue,
+    lease,
+    backend,
+    direct
+   FROM penstock.waiting
+  WHERE (number >= COALESCE(( SELECT t.waiting_since
+           FROM penstock.time_floors t
+          ORDER BY t.number DESC
+         LIMIT 1), (0)::bigint));
 
 -- Name: errors_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.errors ATTACH PARTITION penstock.errors_strays DEFAULT;
@@ -2011,7 +2045,7 @@ ALTER TABLE ONLY penstock.usage
 
 -- Name: waiting waiting_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.waiting
-    ADD CONSTRAINT waiting_pkey PRIMARY KEY (queue, lease);
+    ADD CONSTRAINT waiting_pkey PRIMARY KEY (number);
 
 -- Name: artifacts_expires_at; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX artifacts_expires_at ON penstock.artifacts USING btree (expires_at) WHERE (expires_at IS NOT NULL);
@@ -2110,6 +2144,9 @@ CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key, 
 
 -- Name: time_floors_newest; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX time_floors_newest ON penstock.time_floors USING btree (number DESC);
+
+-- Name: waiting_queue; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX waiting_queue ON penstock.waiting USING btree (queue, number);
 
 -- Name: errors_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.errors_pkey ATTACH PARTITION penstock.errors_strays_pkey;
@@ -2766,9 +2803,9 @@ GRANT ALL ON FUNCTION penstock.get_my_job(p_id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) TO service_role;
 
--- Name: FUNCTION hand_to(p_queue text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.hand_to(p_queue text) TO service_role;
+-- Name: FUNCTION hand_to(p_queue text, p_since bigint); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text, p_since bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.hand_to(p_queue text, p_since bigint) TO service_role;
 
 -- Name: FUNCTION has_ended(p_horizon xid8, p_noted_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.has_ended(p_horizon xid8, p_noted_at timestamp with time zone) FROM PUBLIC;
@@ -3023,6 +3060,10 @@ GRANT ALL ON FUNCTION penstock.remove_artifacts(p_ids uuid[]) TO service_role;
 -- Name: FUNCTION remove_schedule(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.remove_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.remove_schedule(p_name text) TO service_role;
+
+-- Name: FUNCTION renew_waiting(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.renew_waiting() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.renew_waiting() TO service_role;
 
 -- Name: FUNCTION report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) FROM PUBLIC;
@@ -3305,5 +3346,11 @@ GRANT SELECT ON TABLE penstock.usage_log TO authenticated;
 GRANT ALL ON TABLE penstock.usage_so_far TO service_role;
 GRANT SELECT ON TABLE penstock.usage_so_far TO authenticated;
 
+-- Name: SEQUENCE waiting_numbers; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.waiting_numbers TO service_role;
+
 -- Name: TABLE waiting; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.waiting TO service_role;
+
+-- Name: TABLE waiting_now; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.waiting_now TO service_role;

@@ -1,5 +1,6 @@
 """How far the floor of a queue may be raised, and what holds it: see raise_floor()."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from penstock.engine import calls
 from penstock.job import NewJob
 from tests.engine.conftest import Hands
-from tests.engine.hand import Hand
+from tests.engine.hand import Hand, Worker
 
 
 def raise_floor(hand: Hand, queue: str = "default") -> Any:
@@ -108,3 +109,73 @@ def test_a_job_that_its_worker_gave_back_comes_first_and_those_that_failed_come_
     hand.run(calls.fail(worker.lease, [second], [{"error": "again", "retry_in": 0}]))
     hand.run(calls.release(worker.lease, [first]))
     assert [worker.claim_one().id for _ in range(4)] == [ids[0], ids[2], ids[3], ids[1]]
+
+
+def come_and_go(hand: Hand, worker: Worker, times: int = 250) -> None:
+    """Another worker waits and stops waiting, so often within a second."""
+    other = hand.worker("restless", seconds=3600)
+    for _ in range(times):
+        hand.run(calls.wait_for_work(other.lease, ["default"]))
+        hand.run(calls.stop_waiting(other.lease))
+    for _ in range(4):
+        hand.let_others_end()
+        hand.move_clock(seconds=1)
+        hand.run(calls.tend(worker.lease))
+
+
+def waiting(hand: Hand) -> list[Any]:
+    """Who would be woken."""
+    return [lease for (lease,) in hand.rows("select lease from penstock.waiting_now where queue = 'default'")]
+
+
+def waiting_since(hand: Hand) -> int:
+    return int(hand.value("select (penstock.time_floor()).waiting_since"))
+
+
+def test_who_waits_long_is_woken_however_many_others_come_and_go(hand: Hand) -> None:
+    leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
+    hand.run(calls.wait_for_work(patient.lease, ["default"]))
+    hand.run(calls.tend(leader.lease))
+    for _ in range(2):
+        before = waiting_since(hand)
+        come_and_go(hand, leader)
+        assert waiting(hand) == [patient.lease]
+        assert waiting_since(hand) > before + 200
+    hand.run(calls.stop_waiting(patient.lease, ["default"]))
+    assert hand.value("select count(*) from penstock.waiting") == 0
+
+
+def test_who_begins_to_wait_in_a_transaction_that_commits_late_is_woken(hands: Hands) -> None:
+    hand, late = hands(), hands()
+    leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
+    hand.run(calls.tend(leader.lease))
+    late.do("begin")
+    late.run(calls.wait_for_work(patient.lease, ["default"]))
+    number = hand.value("select last_value from penstock.waiting_numbers")
+    other = hand.worker("restless", seconds=3600)
+    for _ in range(4):
+        hand.run(calls.wait_for_work(other.lease, ["default"]))
+        hand.move_clock(seconds=1)
+        hand.run(calls.tend(leader.lease))
+        assert waiting_since(hand) <= number
+    late.do("commit")
+    assert sorted(waiting(hand)) == sorted([patient.lease, other.lease])
+
+
+def test_who_stops_waiting_while_its_number_is_renewed_waits_no_more(hands: Hands) -> None:
+    hand, leading = hands(), hands()
+    leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
+    hand.run(calls.wait_for_work(patient.lease, ["default"]))
+    hand.do("select nextval('penstock.waiting_numbers') from generate_series(1, 300)")
+    hand.run(calls.tend(leader.lease))
+    leading.do("begin")
+    leading.run(calls.tend(leader.lease))
+    assert leading.value("select min(number) from penstock.waiting") > 300
+    with ThreadPoolExecutor(1) as threads:
+        stopping = threads.submit(hand.run, calls.stop_waiting(patient.lease))
+        blocked = "select exists (select from pg_stat_activity where pid = %s and wait_event_type = 'Lock')"
+        while not leading.value(blocked, hand.connection.info.backend_pid):
+            assert not stopping.done()
+        leading.do("commit")
+        stopping.result(10)
+    assert hand.value("select count(*) from penstock.waiting") == 0

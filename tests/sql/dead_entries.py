@@ -45,6 +45,10 @@ begin
   for i in 1 .. {jobs} loop
     perform set_config('penstock_clock.now', (v_start + i * interval '50 milliseconds')::text, false);
     foreach v_queue in array '{{{queues}}}'::text[] loop
+      perform penstock.wait_for_work({lease}, array[v_queue], p_direct => true);
+      commit;
+      perform penstock.stop_waiting({lease}, array[v_queue]);
+      commit;
       perform penstock.enqueue_plain(penstock.uuid7(), 'work', p_queue => v_queue, p_owner => 'key 1');
       commit;
       perform penstock.complete({lease}, array_agg(id), array_agg(claims)) from penstock.claim({lease}, v_queue, 1);
@@ -81,6 +85,7 @@ class Flow:
         busy = hand.worker("busy", seconds=86_400)
         for queue in ("plain", "held", "quota"):
             assert len(busy.claim(BATCH, queue)) == 1
+        hand.run(calls.wait_for_work(busy.lease, ["rated"]))
         self.worker = hand.worker(seconds=86_400)
         self.worker.cursors |= {queue: cursor_that_looks_back_once() for queue in QUEUES}
 

@@ -142,7 +142,7 @@ def test_no_statement_walks_the_jobs_that_an_old_snapshot_keeps(connect: Connect
 def test_no_statement_walks_the_rows_about_queues_and_workers_that_an_old_snapshot_keeps(
     connect: Connect, url: str, jobs: int
 ) -> None:
-    """Leases every second, turns and starts under a rate for every job."""
+    """Leases every second; who waits, turns, and starts under a rate for every job."""
     flow = Flow(Hand(connect()))
 
     def costs() -> Costs:

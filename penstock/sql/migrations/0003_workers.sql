@@ -14,14 +14,17 @@ create table penstock.leases (
 comment on column penstock.leases.kinds is
   'What its worker has handlers of; null: it does not say.';
 
--- Which idle workers want to be woken; of no use after a crash, hence unlogged.
+-- Which idle workers want to be woken; of no use after a crash, hence unlogged. They come and go with every job: whoever looks does
+-- so through waiting_now.
+create sequence penstock.waiting_numbers;
 create unlogged table penstock.waiting (
+  number bigint not null default nextval('penstock.waiting_numbers') constraint waiting_pkey primary key,
   queue text not null,
   lease bigint not null,
   backend int not null,
-  direct boolean not null default false,
-  constraint waiting_pkey primary key (queue, lease)
+  direct boolean not null default false
 );
+create index waiting_queue on penstock.waiting (queue, number);
 comment on column penstock.waiting.direct is
   'Whether an enqueue may hand a job straight to the worker, which then need not claim it.';
 

@@ -61,9 +61,11 @@ create unlogged table penstock.horizons (
   settled bigint,
   settled_turn bigint,
   settled_at timestamptz,
+  settled_waiting bigint,
   noted bigint,
   noted_turn bigint,
   noted_at timestamptz,
+  noted_waiting bigint,
   horizon xid8
 );
 create unique index horizons_newest on penstock.horizons (number desc);
@@ -92,15 +94,21 @@ comment on column penstock.floors.lagging is
 comment on column penstock.floors.noted is
   'When the horizon has settled this number, turns are of the kind that `fair` says; in a fair queue those up to noted_turn are settled.';
 
--- Before which times nothing is scheduled, and nothing runs but what is named: see raise_time_floor(). One row for all queues.
+-- Before which times nothing is scheduled, and nothing runs but what is named, and before which nobody waits: see raise_time_floor(). One row for all queues.
 create unlogged table penstock.time_floors (
   number bigint not null,
   raised_at timestamptz not null,
   due_since timestamptz not null,
   started_since timestamptz not null,
+  waiting_since bigint not null,
   started_before uuid[] not null,
   started_by text[] not null
 );
 create unique index time_floors_newest on penstock.time_floors (number desc);
 comment on column penstock.time_floors.started_by is
   'Whose they are, of those under a quota.';
+
+-- The same rows, from where there are any: an old snapshot keeps those of every worker that ever waited.
+create view penstock.waiting_now with (security_invoker = true) as
+  select * from penstock.waiting
+   where number >= coalesce((select waiting_since from penstock.time_floors as t order by t.number desc limit 1), 0);

@@ -12,7 +12,7 @@ begin
   select count(*)
     into v_released
     from penstock.release(p_lease, array(select id from penstock.jobs where state = 'running' and lease = p_lease));
-  delete from penstock.waiting where lease = p_lease;
+  delete from penstock.waiting_now where lease = p_lease;
   update penstock.leader set until = '-infinity' where lease = p_lease;
   return v_released;
 end

@@ -10,7 +10,7 @@ declare
   v_queues text[];
 begin
   with gone as (
-    delete from penstock.waiting where lease = p_lease and backend = p_backend returning queue
+    delete from penstock.waiting_now where lease = p_lease and backend = p_backend returning queue
   )
   select coalesce(array_agg(queue), '{}') into v_queues from gone;
   perform penstock.wake(queue) from unnest(v_queues) as queue;

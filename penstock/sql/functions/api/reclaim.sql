@@ -43,7 +43,7 @@ begin
       select id from penstock.jobs where id = any(v_held) and lease = any(v_lost) order by id for update skip locked);
     perform penstock.give_back(v_jobs, true, 'its worker was lost');
   end if;
-  delete from penstock.waiting where lease = any(v_leases);
+  delete from penstock.waiting_now where lease = any(v_leases);
   update penstock.leases set expires_at = '-infinity' where id = any(v_leases) and cardinality(v_held) > cardinality(v_jobs);
   delete from penstock.leases
    where id = any(v_leases)

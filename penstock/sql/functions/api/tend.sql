@@ -10,6 +10,7 @@ begin
     perform penstock.raise_horizon();
     perform penstock.raise_floors();
     perform penstock.raise_time_floor();
+    perform penstock.renew_waiting();
   end if;
   leads := penstock.lead(p_lease);
   if leads then

@@ -13,10 +13,11 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
 begin
+  perform from penstock.jobs where false; -- locks it, before there is a number: see has_ended()
+  perform pg_catalog.pg_current_xact_id();
+  delete from penstock.waiting_now where lease = p_lease and queue = any(p_queues);
   insert into penstock.waiting (queue, lease, backend, direct)
-  select name, p_lease, p_backend, p_direct
-    from unnest(p_queues) as name
-      on conflict (queue, lease) do update set backend = excluded.backend, direct = excluded.direct;
+  select name, p_lease, p_backend, p_direct from unnest(p_queues) as name;
   return least((
     select min(1.0) from unnest(p_queues) as waited (name) where penstock.under_quota(waited.name)
   ), (

@@ -4,14 +4,15 @@
 create or replace function penstock.wake(p_queue text, p_jobs int default 1)
 returns void
 language plpgsql
+set enable_seqscan = off
 as $$
 begin
-  if not exists (select from penstock.waiting where queue = p_queue) then
+  if not exists (select from penstock.waiting_now where queue = p_queue) then
     return;
   end if;
   perform pg_notify((select wake from penstock.channels), chosen.lease::text)
      from (select w.lease
-             from penstock.waiting as w
+             from penstock.waiting_now as w
             where w.queue = p_queue
               and exists (select from pg_stat_get_activity(w.backend))
             order by random()

@@ -31,7 +31,7 @@ begin
     end if;
   end loop;
   for v_queue in
-    select distinct queue from penstock.waiting as w where (penstock.floor_of(w.queue)).queue is null limit p_most - v_raised
+    select distinct queue from penstock.waiting_now as w where (penstock.floor_of(w.queue)).queue is null limit p_most - v_raised
   loop
     perform penstock.raise_floor(v_queue);
     v_raised := v_raised + 1;

@@ -1,5 +1,5 @@
 -- Finds out what is settled, and returns it: every turn in line up to `settled_turn` is visible by now or never will be, and so is
--- whatever was started or scheduled before `settled_at`. Floors can be raised so far: see raise_floor() and raise_time_floor().
+-- whatever was started or scheduled before `settled_at`, and who waits with a number up to `settled_waiting`. Floors can be raised so far: see raise_floor() and raise_time_floor().
 --
 -- Turns are given in order, and a transaction has its number before it takes one (next_turn) or reads the time, but commits come
 -- late. So a round notes the last turn given and the time, and then its own transaction's number (`horizon`); when a later
@@ -16,6 +16,7 @@ declare
   -- read before this transaction has a number, if that is still to come: xmax of a snapshot is only past what has ended
   v_has_number boolean := pg_current_xact_id_if_assigned() is not null;
   v_turn bigint := (select case when is_called then last_value else last_value - 1 end from penstock.turn_numbers);
+  v_waiting bigint := (select case when is_called then last_value else last_value - 1 end from penstock.waiting_numbers);
   v_now timestamptz := penstock.clock();
   v_number bigint := nextval('penstock.floor_numbers');
   v_found boolean;
@@ -30,12 +31,14 @@ begin
         v_row.settled := v_row.noted;
         v_row.settled_turn := v_row.noted_turn;
         v_row.settled_at := v_row.noted_at;
+        v_row.settled_waiting := v_row.noted_waiting;
         v_row.horizon := null;
       end if;
       if v_row.horizon is null and not v_has_number then
         v_row.noted := v_number;
         v_row.noted_turn := v_turn;
         v_row.noted_at := v_now;
+        v_row.noted_waiting := v_waiting;
         v_row.horizon := pg_current_xact_id();
       end if;
       delete from penstock.horizons where number = v_row.number;

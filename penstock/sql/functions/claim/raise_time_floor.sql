@@ -1,6 +1,6 @@
--- Raises the times before which nothing is scheduled, and before which nothing has started that still runs but the jobs named,
--- and returns them: as far as they are settled, see raise_horizon(). What is to come is due later than it is scheduled, and starts
--- later than its transaction got its number.
+-- Raises the times before which nothing is scheduled, and before which nothing has started that still runs but the jobs named, and
+-- the number below which nobody waits, and returns them: as far as they are settled, see raise_horizon(). What is to come is due
+-- later than it is scheduled, and starts later than its transaction got its number.
 create or replace function penstock.raise_time_floor()
 returns penstock.time_floors
 language plpgsql
@@ -12,7 +12,7 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_settled_at timestamptz;
+  v_horizon penstock.horizons;
   v_old penstock.time_floors;
   v_new penstock.time_floors;
 begin
@@ -20,27 +20,27 @@ begin
     return penstock.time_floor();
   end if;
   select * into v_old from penstock.time_floors order by number desc limit 1 for update skip locked;
-  if not found and exists (select from penstock.time_floors) then
-    return penstock.time_floor();
+  if not found then
+    v_old := penstock.time_floor();
+    if v_old.number is not null then
+      return v_old;
+    end if;
   end if;
-  v_settled_at := (select settled_at from penstock.horizons order by number desc limit 1);
+  select * into v_horizon from penstock.horizons order by number desc limit 1;
+  v_new := v_old;
   v_new.number := nextval('penstock.floor_numbers');
   v_new.raised_at := penstock.clock();
-  v_old.due_since := coalesce(v_old.due_since, '-infinity');
-  v_old.started_since := coalesce(v_old.started_since, '-infinity');
-  v_old.started_before := coalesce(v_old.started_before, '{}');
-  v_old.started_by := coalesce(v_old.started_by, '{}');
-  v_new.due_since := v_old.due_since;
-  v_new.started_since := v_old.started_since;
-  v_new.started_before := v_old.started_before;
-  v_new.started_by := v_old.started_by;
-  if v_settled_at > v_old.due_since then
-    v_new.due_since := least(v_settled_at, (
+  if v_horizon.settled_at > v_old.due_since then
+    v_new.due_since := least(v_horizon.settled_at, (
       select run_at from penstock.jobs where state = 'scheduled' and run_at >= v_old.due_since order by run_at limit 1));
   end if;
+  if v_horizon.settled_waiting >= v_old.waiting_since then
+    v_new.waiting_since := least(v_horizon.settled_waiting + 1, (
+      select number from penstock.waiting where number >= v_old.waiting_since order by number limit 1));
+  end if;
   -- a long list is not written anew each time
-  if v_settled_at > v_old.started_since + cardinality(v_old.started_before) * interval '1 millisecond' then
-    v_new.started_since := v_settled_at;
+  if v_horizon.settled_at > v_old.started_since + cardinality(v_old.started_before) * interval '1 millisecond' then
+    v_new.started_since := v_horizon.settled_at;
     select coalesce(array_agg(id), '{}'), coalesce(array_agg(owner), '{}')
       into v_new.started_before, v_new.started_by
       from (select id, case when quota is not null then owner end as owner

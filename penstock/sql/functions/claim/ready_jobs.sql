@@ -17,6 +17,10 @@ declare
 begin
   jobs := 0;
   for v_line in 0 .. 1 loop
+    -- most queues have nothing under quotas, and no floor of them
+    exit when v_line = 1
+          and not exists (select from penstock.floors where queue = p_queue and line = 1)
+          and not exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1);
     select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
     v_above := -2147483649;
     for i in 1 .. coalesce(cardinality(v_floor.priorities), 0) loop

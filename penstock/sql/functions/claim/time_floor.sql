@@ -12,6 +12,7 @@ begin
   if not found then
     v_floor.due_since := '-infinity';
     v_floor.started_since := '-infinity';
+    v_floor.waiting_since := 0;
     v_floor.started_before := '{}';
     v_floor.started_by := '{}';
   end if;
