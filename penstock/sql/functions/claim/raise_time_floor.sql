@@ -47,10 +47,14 @@ begin
               from penstock.jobs
              where id = any(v_old.started_before) and state::text = 'running' and started_at < v_old.started_since
             union all
-            select j.id, case when j.quota is not null then j.owner end
+            select j.id, j.owner
               from penstock.leases as l
-              join penstock.jobs as j on j.state = 'running' and j.lease = l.id
-               and j.started_at >= v_old.started_since and j.started_at < v_new.started_since) as running;
+             cross join lateral (
+               select r.id, case when r.quota is not null then r.owner end as owner
+                 from penstock.jobs as r
+                where r.state = 'running' and r.lease = l.id
+                  and r.started_at >= v_old.started_since and r.started_at < v_new.started_since
+               offset 0) as j) as running;
   end if;
   insert into penstock.time_floors select v_new.*;
   delete from penstock.time_floors where number = v_old.number;
