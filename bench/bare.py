@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 TABLES = """
 drop table if exists bare_jobs, bare_history;
 create table bare_jobs (like penstock.jobs including defaults, primary key (id));
-create index bare_jobs_ready on bare_jobs (queue, priority, turn, id) where state = 'ready';
+create index bare_jobs_ready on bare_jobs (queue, priority desc, turn, id) where state = 'ready';
 create table bare_history (like penstock.history including defaults, primary key (id));
 """
 
@@ -23,7 +23,7 @@ update bare_jobs
  where id = any(array(
          select id from bare_jobs
           where state = 'ready' and queue = %s
-          order by priority, turn, id
+          order by priority desc, turn, id
           limit %s
             for update skip locked))
 returning id, kind, priority, turn, attempt, max_attempts, claims, snoozes, owner, org, parent, created_at,

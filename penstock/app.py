@@ -184,7 +184,8 @@ class Penstock:
     def job(self, *function: Callable[..., Any], kind: str | None = None, **options: Unpack[Choices]) -> Any:
         """Makes a function a handler. Options: queue, priority, max_attempts, max_snoozes, backoff, timeout, unique…
 
-        Its first parameter may be a Context; the others are its jobs' arguments. The kind is the function's name.
+        Its first parameter may be a Context; the others are its jobs' arguments. The kind is the function's name. Of
+        ready jobs those of a higher priority go first.
         """
         decorator = JobDecorator(self._kinds, kind, **options)
         return decorator(*function) if function else decorator

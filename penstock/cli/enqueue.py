@@ -31,7 +31,7 @@ def enqueue(
     run_at: Annotated[
         str | None, typer.Option(help="When it may run: 2026-12-24T18:00+01:00. Without a zone: this machine's.")
     ] = None,
-    priority: Annotated[int | None, typer.Option(help="Its priority.")] = None,
+    priority: Annotated[int | None, typer.Option(help="Its priority; higher goes first.")] = None,
     max_attempts: Annotated[int | None, typer.Option(min=1, help="How often it is tried.")] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Not while the same work is unfinished.")] = False,
     owner: Annotated[str | None, typer.Option(help="The user that it belongs to.")] = None,

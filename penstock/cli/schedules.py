@@ -54,7 +54,7 @@ def add(
         CatchUp, typer.Option(help="Ticks missed while no worker ran: fire none, the latest one, or all of them.")
     ] = "one",
     queue: Annotated[str | None, typer.Option("--queue", "-q", help="The queue of its jobs.")] = None,
-    priority: Annotated[int | None, typer.Option(help="The priority of its jobs; lower goes first.")] = None,
+    priority: Annotated[int | None, typer.Option(help="The priority of its jobs; higher goes first.")] = None,
     max_attempts: Annotated[int | None, typer.Option(help="How often a job is tried.")] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Enqueue nothing while its last job is unfinished.")] = False,
     create: Create = False,

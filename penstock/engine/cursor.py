@@ -43,7 +43,7 @@ class Cursor:
         self._full = full or not self._marks or self._started >= self._full_look_due
         if self._full:
             return [], [], []
-        marks = sorted(self._marks.items())
+        marks = sorted(self._marks.items(), reverse=True)
         return (
             [priority for priority, _ in marks],
             [turn for _, (turn, _) in marks],

@@ -215,6 +215,9 @@ COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met thi
 -- Name: COLUMN jobs.turn; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.turn IS 'Place in line at its priority, given when the job becomes ready: below zero at the front. A fair queue has turns of its own.';
 
+-- Name: COLUMN jobs.priority; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.priority IS 'Higher goes first.';
+
 -- Name: COLUMN jobs.attempt; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.jobs.attempt IS 'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
 
@@ -2114,14 +2117,14 @@ CREATE INDEX jobs_parent ON penstock.jobs USING btree (parent) WHERE (parent IS 
 CREATE INDEX jobs_parked ON penstock.jobs USING btree (kind, queue) WHERE (parked_since IS NOT NULL);
 
 -- Name: jobs_ready; Type: INDEX; Schema: penstock; Owner: -
-CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, (((quota IS NOT NULL))::integer), priority, turn, id) WHERE (state = 'ready'::penstock.job_state);
+CREATE INDEX jobs_ready ON penstock.jobs USING btree (queue, (((quota IS NOT NULL))::integer), priority DESC, turn, id) WHERE (state = 'ready'::penstock.job_state);
 
 -- Name: jobs_ready_by_member; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX jobs_ready_by_member ON penstock.jobs USING btree (queue, COALESCE(quota, ''::text), (
 CASE
     WHEN (quota IS NULL) THEN limit_key
     ELSE owner
-END), priority, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (
+END), priority DESC, turn, id) WHERE ((state = 'ready'::penstock.job_state) AND (
 CASE
     WHEN (quota IS NULL) THEN limit_key
     ELSE owner

@@ -58,7 +58,7 @@ def test_single_calls_and_bulks_keep_their_order_among_each_other(app: Penstock,
     send.enqueue_many([{"to": n} for n in range(1, 31)])
     send.enqueue(31)
     send.using(unique=True).enqueue_many([{"to": n} for n in range(32, 62)])
-    send.using(priority=-1).enqueue("first")
+    send.using(priority=1).enqueue("first")
     assert [loads(job.args)["to"] for job in Worker(app).run_all()] == ["first", *range(62)]
 
 

@@ -90,7 +90,7 @@ async def test_a_notice_wakes_every_task_that_waits(
 def test_a_notice_about_another_job_does_not_end_the_wait(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched
 ) -> None:
-    other = app.handler("greet").using(priority=-1).enqueue("grace")
+    other = app.handler("greet").using(priority=1).enqueue("grace")
 
     def act() -> None:
         with meanwhile(end(app, is_watched, other.id, output="hello grace")):

@@ -68,7 +68,7 @@ def test_jobs_without_a_tenant_are_a_tenant_together(fair: Hand) -> None:
 
 def test_urgent_jobs_come_first_all_the_same(fair: Hand) -> None:
     bulk(fair, 100, org="a")
-    bulk(fair, 20, org="b", priority=-1)
+    bulk(fair, 20, org="b", priority=1)
     assert run(fair.worker(), 20) == ["b"] * 20
 
 

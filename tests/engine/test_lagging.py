@@ -21,7 +21,7 @@ _READY = """
 select id, coalesce(quota, ''), case when quota is null then limit_key else owner end
   from penstock.jobs
  where queue = %s and state = 'ready'
- order by priority, turn, id
+ order by priority desc, turn, id
 """
 _RUNNING = """
 select case when quota is null then limit_key else owner end

@@ -54,7 +54,7 @@ def test_many_claimers_at_once_keep_to_the_limit(hands: Hands) -> None:
 @pytest.mark.parametrize("end", ["complete", "fail", "give up", "snooze", "release", "stop", "die"])
 def test_a_slot_is_free_again_however_its_job_ends(hand: Hand, end: str) -> None:
     hand.set_queue("default", max_running=1, max_running_per_key=1)
-    hand.add(limit_key="a", priority=-1)
+    hand.add(limit_key="a", priority=1)
     next_one = hand.add(limit_key="a")
     worker = hand.worker()
     job = worker.claim_one()
@@ -107,15 +107,15 @@ def test_a_huge_backlog_of_one_key_hides_no_other(hand: Hand) -> None:
     claimed = worker.claim(10)
     assert keys(hand, claimed) == ["huge", "small", None]
     assert {small, none} < {job.id for job in claimed}
-    urgent = hand.add(limit_key="urgent", priority=-1)
+    urgent = hand.add(limit_key="urgent", priority=1)
     assert worker.claim_one().id == urgent
 
 
 def test_priorities_hold_within_the_limits(hand: Hand) -> None:
     hand.set_queue("default", max_running_per_key=1)
-    bulk(hand, 300, limit_key="a", priority=5)
-    first = hand.add(limit_key="a", priority=1)
-    hand.add(limit_key="b", priority=9)
+    bulk(hand, 300, limit_key="a", priority=-5)
+    first = hand.add(limit_key="a", priority=-1)
+    hand.add(limit_key="b", priority=-9)
     assert hand.worker().claim_one().id == first
 
 

@@ -59,8 +59,8 @@ def test_it_spans_queues_limits_and_priorities(hand: Hand) -> None:
     give(hand, "alice", 2, queue="narrow")
     give(hand, "alice", 2, queue="keyed", limit_key="k")
     hand.add(queue="keyed", limit_key="k")
-    give(hand, "alice", 1, priority=5)
-    [urgent] = give(hand, "alice", 1, priority=-5)
+    give(hand, "alice", 1, priority=-4)
+    [urgent] = give(hand, "alice", 1, priority=5)
     worker = hand.worker()
     assert len(worker.claim(5, "narrow")) == 1
     assert [job.id for job in worker.claim(5)] == [urgent]

@@ -49,10 +49,10 @@ def test_only_one_maintains_at_a_time(hands: Hands) -> None:
     assert two.run(calls.maintain()) is not None
 
 
-def test_lower_priorities_come_first_then_the_order_of_enqueueing(hand: Hand) -> None:
+def test_higher_priorities_come_first_then_the_order_of_enqueueing(hand: Hand) -> None:
     ids = {priority: [hand.add(priority=priority) for _ in range(2)] for priority in (5, -5, 0)}
     claimed = [job.id for job in hand.worker().claim(10)]
-    assert claimed == ids[-5] + ids[0] + ids[5]
+    assert claimed == ids[5] + ids[0] + ids[-5]
 
 
 def test_a_claim_takes_kinds_or_an_owners_jobs_only(hand: Hand) -> None:
@@ -91,7 +91,7 @@ def test_a_cursor_sees_a_more_urgent_job_at_once(hand: Hand) -> None:
         hand.add(priority=0)
     worker.claim(1, cursor=cursor)
     worker.claim(1, cursor=cursor)  # it takes two looks to know what one costs
-    urgent, lazy = hand.add(priority=-7), hand.add(priority=7)
+    urgent, lazy = hand.add(priority=7), hand.add(priority=-7)
     claimed = [job.id for job in worker.claim(3, cursor=cursor)]
     assert not cursor.looked_everywhere
     assert (claimed[0], claimed[-1]) == (urgent, lazy)

@@ -15,7 +15,7 @@ Way = Callable[[Hand, Hand, str], UUID]
 def new(queue: str, **fields: Any) -> NewJob:
     match queue:
         case "urgent":
-            return NewJob(kind="work", queue=queue, priority=-1, **fields)
+            return NewJob(kind="work", queue=queue, priority=1, **fields)
         case "quota":
             return NewJob(kind="work", queue=queue, owner="ada", quota="wide", **fields)
         case _:

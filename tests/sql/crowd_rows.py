@@ -27,7 +27,7 @@ def rows(ready: int, scheduled: int, finished: int) -> Iterator[str]:
         "ready", "busy", ready, _BUSY,
         owner="case when i % 10 = 0 then 'owner ' || i % 2000 end",
         unique_key="case when i % 10 = 1 then 'key ' || i end",
-        priority="case when i % 100 = 0 then 5 else 0 end",
+        priority="case when i % 100 = 0 then -5 else 0 end",
     )  # fmt: skip
     # one tenant's backlog lies before all the others'
     keyed = ready // 20

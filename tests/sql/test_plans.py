@@ -6,9 +6,9 @@ from tests.sql.explain import Explained
 from tests.sql.plan_rules import TIMES, check
 from tests.sql.work import claim_new, cursor_that_looks_back_once, enqueue, in_threes, open_lease
 
-PICKS = "order by priority, turn, id limit p_limit - cardinality(v_picked) for update skip locked"
+PICKS = "order by priority desc, turn, id limit p_limit - cardinality(v_picked) for update skip locked"
 TAKES = "update penstock.jobs as j set state = 'running'"
-RUNS = "and j.lease = l.id and j.started_at >= v_floor.started_since"
+RUNS = "and r.lease = l.id and r.started_at >= v_floor.started_since"
 LOCKS = "for update of j"
 FILES = "with done as ( delete from penstock.jobs where id = any("
 
@@ -23,9 +23,9 @@ def test_a_claim_picks_by_jobs_ready_and_takes_by_the_primary_key(explained: Exp
 
 
 def test_a_claim_past_a_cursor_begins_at_its_marks(explained: Explained) -> None:
-    for priority in (-1, 0, 1):
+    for priority in (1, 0, -1):
         enqueue(explained, 4, "busy", priority=priority)
-    enqueue(explained, 4 * TIMES, "busy", priority=1)
+    enqueue(explained, 4 * TIMES, "busy", priority=-1)
     lease, cursor = open_lease(explained), cursor_that_looks_back_once()
     for _ in range(2):
         explained.run(calls.claim(lease, "busy", 5, cursor))

@@ -36,7 +36,7 @@ def test_a_queue_has_one_run_at_a_time_in_the_order_of_claims(app: Penstock) -> 
 
     for n in (1, 2):
         work.enqueue(n)
-    work.using(priority=-1).enqueue(0)
+    work.using(priority=1).enqueue(0)
     drain(app)
     assert events == [f"{what} {n}" for n in (0, 1, 2) for what in ("start", "end")]
 

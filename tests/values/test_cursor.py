@@ -39,7 +39,7 @@ class Queue:
     def best(self, limit: int, marks: Marks = ([], [], [])) -> list[ClaimedJob]:
         past = {priority: (turn, id) for priority, turn, id in zip(*marks, strict=True)}
         seen = [each for each in self.ready if each.priority not in past or (each.turn, each.id) > past[each.priority]]
-        return sorted(seen, key=lambda each: (each.priority, each.turn, each.id))[:limit]
+        return sorted(seen, key=lambda each: (-each.priority, each.turn, each.id))[:limit]
 
 
 def started(ready: list[ClaimedJob], claim: int) -> tuple[Queue, Cursor]:
@@ -113,14 +113,14 @@ def test_what_lands_behind_the_mark_is_found_as_soon_as_a_full_look_is_due() -> 
 
 def test_a_more_urgent_job_is_seen_at_once_wherever_the_marks_are() -> None:
     queue, cursor = started([job(10, priority=5), job(11, priority=5)], 1)
-    queue.ready += [job(3, priority=1), job(4, priority=9)]
+    queue.ready += [job(3, priority=9), job(4, priority=1)]
     assert queue.claim(cursor, 3) == [3, 11, 4]
 
 
 def test_the_mark_of_each_priority_is_the_last_job_taken_of_it() -> None:
     ready = [job(1, priority=5, turn=2), job(2, priority=5, turn=1), job(3, priority=1), job(4, priority=1)]
     _, cursor = started(ready, 4)
-    assert cursor.marks() == ([1, 5], [0, 2], [UUID(int=4), UUID(int=1)])
+    assert cursor.marks() == ([5, 1], [2, 0], [UUID(int=1), UUID(int=4)])
 
 
 def test_a_full_look_can_be_asked_for() -> None:

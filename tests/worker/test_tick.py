@@ -97,7 +97,7 @@ async def test_it_runs_no_more_than_its_limit_and_the_best_first(app: Penstock, 
     async def work(number: int) -> None:
         ran.append(number)
 
-    await app.aenqueue_many(work.using(priority=-number).prepare(number) for number in range(30))
+    await app.aenqueue_many(work.using(priority=number).prepare(number) for number in range(30))
     assert len(await app.atick(limit=25)) == 25
     assert sorted(ran) == list(range(5, 30))
     assert watch.execute("select count(*) from penstock.jobs where attempt = 0").fetchone() == (5,)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -77,7 +76,8 @@ def close_lease(lease: Lease) -> Call[int]:
     return Call("select penstock.close_lease(%s)", [lease], first, repeatable=True, name="close_lease", given=(lease,))
 
 
-_place = attrgetter("priority", "turn", "id")
+def _place(job: ClaimedJob) -> tuple[int, int, UUID]:
+    return -job.priority, job.turn, job.id
 
 
 def claim(

@@ -87,7 +87,7 @@ class StartRequest(Request):
         default=None, description="Seconds until it may run; for the service only."
     )
     priority: Annotated[int, Field(ge=-32768, le=32767), Numeric] | None = Field(
-        default=None, description="Within its queue; for the service only."
+        default=None, description="Within its queue, higher goes first; for the service only."
     )
     queue: Text | None = Field(default=None, description="Instead of the kind's own; for the service only.")
 

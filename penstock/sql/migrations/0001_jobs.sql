@@ -58,6 +58,8 @@ comment on column penstock.jobs.claims is
   'How often the job was claimed. With the lease it fences every write about a run; unlike attempt it never goes back.';
 comment on column penstock.jobs.attempt is
   'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
+comment on column penstock.jobs.priority is
+  'Higher goes first.';
 comment on column penstock.jobs.turn is
   'Place in line at its priority, given when the job becomes ready: below zero at the front. A fair queue has turns of its own.';
 comment on column penstock.jobs.counted is
@@ -76,9 +78,9 @@ comment on column penstock.jobs.quota is
 -- Each queue has two lines: jobs under a quota stand in one of their own (1), so that a claim of the others steps over none of
 -- them. The second index has those that share a limit by whom they share it with: in line 0 the jobs of a key, in line 1 those of
 -- an owner under a quota.
-create index jobs_ready on penstock.jobs (queue, ((quota is not null)::int), priority, turn, id) where state = 'ready';
+create index jobs_ready on penstock.jobs (queue, ((quota is not null)::int), priority desc, turn, id) where state = 'ready';
 create index jobs_ready_by_member on penstock.jobs (
-  queue, coalesce(quota, ''), (case when quota is null then limit_key else owner end), priority, turn, id)
+  queue, coalesce(quota, ''), (case when quota is null then limit_key else owner end), priority desc, turn, id)
   where state = 'ready' and (case when quota is null then limit_key else owner end) is not null;
 create index jobs_running on penstock.jobs (lease, started_at) where state = 'running';
 create index jobs_to_stop on penstock.jobs (lease) where state = 'running' and cancel_requested;

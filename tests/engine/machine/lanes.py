@@ -42,7 +42,7 @@ class Lane:
             for row in model.by_state(JobState.READY)
             if row.queue == self.name and (kinds is None or row.job.kind in kinds)
         ]
-        return sorted(waiting, key=lambda row: (row.job.priority, row.place))
+        return sorted(waiting, key=lambda row: (-row.job.priority, row.place))
 
     def fitting(self, model: Model, limit: int, kinds: Sequence[str] | None, window: float) -> list[Row]:
         """What a claim may start, when starts count towards the rates for `window` seconds."""

@@ -10,6 +10,6 @@ begin
   if cardinality(p_ids) <= p_limit then
     return p_ids;
   end if;
-  return array(select id from penstock.jobs where id = any(p_ids) order by priority, turn, id limit p_limit);
+  return array(select id from penstock.jobs where id = any(p_ids) order by priority desc, turn, id limit p_limit);
 end
 $$;

@@ -13,7 +13,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_above bigint := -2147483649;
+  v_above bigint := 2147483648;
   v_left int := p_limit;
   v_found int;
 begin
@@ -22,9 +22,9 @@ begin
       select id, coalesce(quota, ''), case when quota is null then limit_key else owner end, priority, turn
         from penstock.jobs
        where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
-         and priority > v_above and priority < p_floor.priorities[i]
+         and priority < v_above and priority > p_floor.priorities[i]
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-       order by priority, turn, id
+       order by priority desc, turn, id
        limit v_left;
     get diagnostics v_found = row_count;
     v_left := v_left - v_found;
@@ -34,7 +34,7 @@ begin
        where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
          and priority = p_floor.priorities[i] and turn < 0
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-       order by priority, turn, id
+       order by priority desc, turn, id
        limit v_left;
     get diagnostics v_found = row_count;
     v_left := v_left - v_found;
@@ -44,7 +44,7 @@ begin
        where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
          and priority = p_floor.priorities[i] and (turn, id) >= (p_floor.turns[i], p_floor.ids[i])
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-       order by priority, turn, id
+       order by priority desc, turn, id
        limit v_left;
     get diagnostics v_found = row_count;
     v_left := v_left - v_found;
@@ -54,9 +54,9 @@ begin
   return query
     select id, coalesce(quota, ''), case when quota is null then limit_key else owner end, priority, turn
       from penstock.jobs
-     where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line and priority > v_above
+     where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line and priority < v_above
        and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-     order by priority, turn, id
+     order by priority desc, turn, id
      limit v_left;
 end
 $$;

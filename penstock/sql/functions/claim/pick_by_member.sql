@@ -39,7 +39,7 @@ begin
             and (case when j.quota is null then j.limit_key else j.owner end) = l.member and j.priority = l.priority
             and (j.turn, j.id) >= (l.turn, l.id) and j.turn <= mark.turn and (j.turn, j.id) < (mark.turn, mark.id)
             and (p_kinds is null or j.kind = any(p_kinds)) and (p_owner is null or j.owner = p_owner)
-          order by j.priority, j.turn, j.id
+          order by j.priority desc, j.turn, j.id
           limit least(p_limit, m.jobs)) as late
        where m.jobs > 0);
   end if;
@@ -58,14 +58,14 @@ begin
      where member is not null
      group by quota, member
   ), ranked as (
-    select found.*, row_number() over (partition by member, quota order by priority, turn, id) as place
+    select found.*, row_number() over (partition by member, quota order by priority desc, turn, id) as place
       from found
   ), fitting as (
     select ranked.id
       from ranked
       left join members as m on m.quota = ranked.quota and m.member = ranked.member
      where ranked.member is null or ranked.place <= m.jobs
-     order by ranked.priority, ranked.turn, ranked.id
+     order by ranked.priority desc, ranked.turn, ranked.id
      limit p_limit
   )
   select (select count(*) from head), array(select id from fitting)
@@ -108,7 +108,7 @@ begin
           where j.state = 'ready' and j.queue = p_queue and coalesce(j.quota, '') = members.quota
             and (case when j.quota is null then j.limit_key else j.owner end) = members.member
             and (p_kinds is null or j.kind = any(p_kinds)) and (p_owner is null or j.owner = p_owner)
-          order by j.priority, j.turn, j.id
+          order by j.priority desc, j.turn, j.id
           limit least(p_limit, case when p_line = 0 then penstock.key_allowance(p_settings, members.member, p_running, p_now)
                                     else penstock.quota_allowance(members.quota, members.member, v_times) end)) as best
     )
@@ -119,9 +119,9 @@ begin
               (select id, priority, turn
                  from penstock.jobs
                 where p_line = 0 and state = 'ready' and queue = p_queue and (quota is not null)::int = 0 and limit_key is null
-                order by priority, turn, id
+                order by priority desc, turn, id
                 limit p_limit)) as candidates
-       order by priority, turn, id
+       order by priority desc, turn, id
        limit p_limit)
       into v_picked;
   end if;

@@ -45,7 +45,7 @@ begin
     -- both halves together keep to the limits of their keys
     v_picked := array(
       select ranked.id
-        from (select j.id, j.limit_key, row_number() over (partition by j.limit_key order by j.priority, j.turn, j.id) as place
+        from (select j.id, j.limit_key, row_number() over (partition by j.limit_key order by j.priority desc, j.turn, j.id) as place
                 from penstock.jobs as j
                where j.id = any(v_picked)) as ranked
        where ranked.limit_key is null or ranked.place <= penstock.key_allowance(p_queue, ranked.limit_key, v_running, p_now));

@@ -21,7 +21,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_picked uuid[] := '{}';
-  v_above bigint := -2147483649;
+  v_above bigint := 2147483648;
   v_between boolean;
   v_front boolean;
 begin
@@ -29,7 +29,7 @@ begin
     -- mostly neither: one statement for both looks is cheaper than one for each
     select exists (select from penstock.jobs
                     where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
-                      and priority > v_above and priority < p_priorities[i]),
+                      and priority < v_above and priority > p_priorities[i]),
            exists (select from penstock.jobs
                     where state = 'ready' and queue = p_queue and (quota is not null)::int = 0 and priority = p_priorities[i] and turn < 0)
       into v_between, v_front;
@@ -37,9 +37,9 @@ begin
       v_picked := v_picked || array(
         select id from penstock.jobs
          where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
-           and priority > v_above and priority < p_priorities[i]
+           and priority < v_above and priority > p_priorities[i]
            and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-         order by priority, turn, id
+         order by priority desc, turn, id
          limit p_limit - cardinality(v_picked)
            for update skip locked);
     end if;
@@ -48,7 +48,7 @@ begin
         select id from penstock.jobs
          where state = 'ready' and queue = p_queue and (quota is not null)::int = 0 and priority = p_priorities[i] and turn < 0
            and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-         order by priority, turn, id
+         order by priority desc, turn, id
          limit p_limit - cardinality(v_picked)
            for update skip locked);
     end if;
@@ -57,7 +57,7 @@ begin
        where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
          and priority = p_priorities[i] and (turn, id) >= (p_turns[i], p_ids[i])
          and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-       order by priority, turn, id
+       order by priority desc, turn, id
        limit p_limit - cardinality(v_picked)
          for update skip locked);
     if cardinality(v_picked) >= p_limit then
@@ -68,9 +68,9 @@ begin
   return v_picked || array(
     select id from penstock.jobs
      where state = 'ready' and queue = p_queue and (quota is not null)::int = 0
-       and priority > v_above
+       and priority < v_above
        and (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-     order by priority, turn, id
+     order by priority desc, turn, id
      limit p_limit - cardinality(v_picked)
        for update skip locked);
 end

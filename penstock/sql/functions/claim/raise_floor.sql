@@ -31,7 +31,7 @@ declare
   v_horizon penstock.horizons;
   v_old penstock.floors;
   v_new penstock.floors;
-  v_above bigint := -2147483649;
+  v_above bigint := 2147483648;
   v_next int;
   v_mark record;
   v_found record;
@@ -97,15 +97,15 @@ begin
       v_next := (
         select priority from penstock.jobs
          where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
-           and priority > v_above and priority < coalesce(v_mark.priority, 2147483648)
-         order by priority, turn, id
+           and priority < v_above and priority > coalesce(v_mark.priority, -2147483649)
+         order by priority desc, turn, id
          limit 1);
       exit when v_next is null;
       select turn, id
         into v_found
         from penstock.jobs
        where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line and priority = v_next and turn >= 0
-       order by priority, turn, id
+       order by priority desc, turn, id
        limit 1;
       v_new.priorities := v_new.priorities || v_next;
       v_new.turns := v_new.turns || least(v_found.turn, coalesce(v_new.settled, -1) + 1);
@@ -124,7 +124,7 @@ begin
             where state = 'ready' and queue = p_queue and coalesce(quota, '') = l.quota
               and (case when quota is null then limit_key else owner end) = l.member and priority = l.priority
               and (turn, id) >= (l.turn, l.id) and turn <= v_mark.turn and (turn, id) < (v_mark.turn, v_mark.id)
-            order by priority, turn, id
+            order by priority desc, turn, id
             limit 1) as still
          where l.priority = v_mark.priority);
     end if;
@@ -133,7 +133,7 @@ begin
       from penstock.jobs
      where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
        and priority = v_mark.priority and (turn, id) >= (v_mark.turn, v_mark.id)
-     order by priority, turn, id
+     order by priority desc, turn, id
      limit 1;
     if v_members and v_found.member is not null and v_found.turn <= v_new.settled then
       if (v_found.turn, v_found.id) = (v_mark.turn, v_mark.id)
@@ -147,11 +147,11 @@ begin
         select turn, id
           into v_found
           from (select turn, id, coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member,
-                       row_number() over (order by priority, turn, id) as place
+                       row_number() over (order by priority desc, turn, id) as place
                   from penstock.jobs
                  where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
                    and priority = v_mark.priority and (turn, id) >= (v_mark.turn, v_mark.id)
-                 order by priority, turn, id
+                 order by priority desc, turn, id
                  limit v_most_passed) as passed
          where turn > v_new.settled or member is null or place = v_most_passed
             or (quota, member) not in (select l.quota, l.member from unnest(v_lagging) as l)

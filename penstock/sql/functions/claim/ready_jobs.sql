@@ -22,13 +22,13 @@ begin
           and not exists (select from penstock.floors where queue = p_queue and line = 1)
           and not exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1);
     select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
-    v_above := -2147483649;
+    v_above := 2147483648;
     for i in 1 .. coalesce(cardinality(v_floor.priorities), 0) loop
       select count(*), min(run_at)
         into v_jobs, v_oldest
         from (select run_at from penstock.jobs
                where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
-                 and priority > v_above and priority < v_floor.priorities[i]
+                 and priority < v_above and priority > v_floor.priorities[i]
                union all
               select run_at from penstock.jobs
                where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
@@ -46,7 +46,7 @@ begin
     select count(*), min(run_at)
       into v_jobs, v_oldest
       from (select run_at from penstock.jobs
-             where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line and priority > v_above
+             where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line and priority < v_above
              limit v_left) as few;
     jobs := jobs + v_jobs;
     v_left := v_left - v_jobs;
@@ -65,7 +65,7 @@ begin
                     and (case when j.quota is null then j.limit_key else j.owner end) = l.member and j.priority = l.priority
                     and (j.turn, j.id) >= (l.turn, l.id) and j.turn <= mark.turn and (j.turn, j.id) < (mark.turn, mark.id)
                   -- or the planner takes jobs_ready, where all the others are too
-                  order by j.priority, j.turn, j.id) as late
+                  order by j.priority desc, j.turn, j.id) as late
                limit v_left) as few;
       jobs := jobs + v_jobs;
       v_left := v_left - v_jobs;

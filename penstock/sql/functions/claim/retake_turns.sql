@@ -9,7 +9,7 @@ declare
   v_first bigint;
 begin
   for v_key in
-    select j.queue, k.key, array_agg(j.id order by j.priority, j.run_at, j.id) as ids
+    select j.queue, k.key, array_agg(j.id order by j.priority desc, j.run_at, j.id) as ids
       from penstock.jobs as j
       join penstock.queues as q on q.name = j.queue
      cross join lateral (
