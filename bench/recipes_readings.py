@@ -24,7 +24,7 @@ from penstock.middleware import CallNext
 from penstock.server.auth import mint
 from penstock_recipes.readings import make_app
 from penstock_recipes.readings.demo import PARAMS
-from penstock_recipes.readings.flow import QUEUES
+from penstock_recipes.readings.jobs import QUEUES
 
 FOLDER = Path(".cache") / "bench-recipes-postgres"
 KEY = "a-service-key-of-the-benchmark"

@@ -17,8 +17,8 @@ from penstock_recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
-    from penstock_recipes.bookmarks.browser import Browser
-    from penstock_recipes.bookmarks.captions import Captioner
+    from penstock_recipes.bookmarks.providers.browser import Browser
+    from penstock_recipes.bookmarks.providers.captions import Captioner
 
 __all__ = ["KIND", "QUEUE", "install", "make_app"]
 
@@ -43,10 +43,10 @@ def install(
     its callers wait. `ocr_model` reads other scripts than RapidOCR's own model, BOOKMARKS_OCR_MODEL unless given.
     """
     require("bookmarks", "PIL", "blurhash_rs", "pypdfium2", "rapidocr")
-    from penstock_recipes.bookmarks.browser import Browser
-    from penstock_recipes.bookmarks.enriching import Enricher
-    from penstock_recipes.bookmarks.handler import make_handler
-    from penstock_recipes.bookmarks.ocr import use_model
+    from penstock_recipes.bookmarks.enricher import Enricher
+    from penstock_recipes.bookmarks.jobs import make_handler
+    from penstock_recipes.bookmarks.providers.browser import Browser
+    from penstock_recipes.bookmarks.providers.ocr import use_model
     from penstock_recipes.bookmarks.routes import make_router
 
     timeout = budget * 8 / 9 if timeout is None else timeout
@@ -79,7 +79,7 @@ def make_app(url: str | None = None, *, artifacts: str | Path | None = None, all
 
 
 def _captioner() -> "Captioner":
-    from penstock_recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
+    from penstock_recipes.bookmarks.providers.captions import ClaudeCaptioner, OfflineCaptioner
 
     model = os.environ.get("BOOKMARKS_CAPTION_MODEL")
     return ClaudeCaptioner(model) if model else OfflineCaptioner()

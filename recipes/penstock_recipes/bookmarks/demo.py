@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 from rich.progress import Progress, TaskID
 
-from penstock_recipes.bookmarks.browser.finding import NoBrowser, find_chromium
 from penstock_recipes.bookmarks.demo_site import NEED_A_BROWSER, PAGES, PORT, SITE, guard_for_demo, website
-from penstock_recipes.demonstrating import follow, save
+from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser, find_chromium
+from penstock_recipes.demo_client import follow, save
 
 __all__ = ["demo", "guard_for_demo"]
 

@@ -15,15 +15,15 @@ import msgspec
 
 from penstock import Artifact, Penstock, PenstockError
 from penstock.outbound import Guard, Refused
-from penstock_recipes.bookmarks.browser import Browser
-from penstock_recipes.bookmarks.captions import Captioner
+from penstock_recipes.bookmarks.download import ICON, PICTURE, get, look, refuse_failed, refuse_gone
 from penstock_recipes.bookmarks.failures import BookmarkGone, PageFailed, tries_for
-from penstock_recipes.bookmarks.fetching import ICON, PICTURE, get, look, refuse_failed, refuse_gone
 from penstock_recipes.bookmarks.html import read_html
 from penstock_recipes.bookmarks.icons import read_icon
-from penstock_recipes.bookmarks.ocr import read_text
 from penstock_recipes.bookmarks.pdf import first_page
 from penstock_recipes.bookmarks.pictures import Picture, read_picture
+from penstock_recipes.bookmarks.providers.browser import Browser
+from penstock_recipes.bookmarks.providers.captions import Captioner
+from penstock_recipes.bookmarks.providers.ocr import read_text
 from penstock_recipes.bookmarks.store import Bookmark, describe, find
 
 T = TypeVar("T")

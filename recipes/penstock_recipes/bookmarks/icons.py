@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from penstock_recipes.bookmarks.decoders import PICTURES, read_file
 from penstock_recipes.bookmarks.failures import NotThere
-from penstock_recipes.bookmarks.sandboxed import PICTURES, read_file
 
 LONGEST = 256
 

@@ -10,7 +10,7 @@ import psycopg
 
 from penstock import Context, Fail, LeaseLost, Penstock, PenstockError
 from penstock_recipes.bookmarks import messages
-from penstock_recipes.bookmarks.enriching import Enricher
+from penstock_recipes.bookmarks.enricher import Enricher
 from penstock_recipes.bookmarks.failures import PageFailed, tries_for
 from penstock_recipes.bookmarks.messages import MAX_ATTEMPTS, InvalidMessage, Message
 from penstock_recipes.bookmarks.store import Bookmark, find

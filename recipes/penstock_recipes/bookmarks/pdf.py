@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from penstock_recipes.bookmarks.sandboxed import PDFS, read_file
+from penstock_recipes.bookmarks.decoders import PDFS, read_file
 
 WIDTH = 1280
 HEIGHT = 8000

@@ -7,7 +7,7 @@ import msgspec
 
 from penstock import PenstockError
 from penstock_recipes.bookmarks.colours import main_colours
-from penstock_recipes.bookmarks.sandboxed import PICTURES, read_file
+from penstock_recipes.bookmarks.decoders import PICTURES, read_file
 
 BLURHASH = (4, 3)
 # A blurhash of 4 × 3 components knows nothing finer than a quarter of the picture, and costs twelve cosines a pixel:

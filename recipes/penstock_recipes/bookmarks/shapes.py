@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from penstock.server import Problem
-from penstock_recipes.refusing import Refusing
+from penstock_recipes.answers import Refusing
 from penstock_recipes.storable import StorableText
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from penstock.storage import Store
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
-    from penstock_recipes.calls.analysis import Analyst
-    from penstock_recipes.calls.pipeline import Stage
-    from penstock_recipes.calls.transcription import Transcriber
+    from penstock_recipes.calls.jobs import Stage
+    from penstock_recipes.calls.providers.analysis import Analyst
+    from penstock_recipes.calls.providers.transcription import Transcriber
 
 __all__ = ["install", "make_app"]
 
@@ -49,10 +49,10 @@ def install(
     given, else no limit. `queues` says where each stage's jobs wait.
     """
     require("calls", "av")
-    from penstock_recipes.calls.call import CallFiles
-    from penstock_recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
+    from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
     from penstock_recipes.calls.routes import UPLOADS, make_router
     from penstock_recipes.calls.stages import Stages
+    from penstock_recipes.calls.store import CallFiles
 
     interval = poll_interval if poll_interval is not None else _poll_interval()
     stages = Stages(CallFiles(app), transcriber or _transcriber(), analyst or _analyst(), interval)
@@ -98,20 +98,20 @@ def _max_org_bytes() -> int | None:
 
 def _transcriber() -> "Transcriber":
     if os.environ.get("SPEECHKIT_API_KEY") or os.environ.get("SPEECHKIT_IAM_TOKEN"):
-        from penstock_recipes.calls.transcription.speechkit import SpeechKit
+        from penstock_recipes.calls.providers.transcription.speechkit import SpeechKit
 
         return SpeechKit()
-    from penstock_recipes.calls.transcription.offline import OfflineTranscriber
+    from penstock_recipes.calls.providers.transcription.offline import OfflineTranscriber
 
     return OfflineTranscriber()
 
 
 def _analyst() -> "Analyst":
     if model := os.environ.get("CALLS_ANALYSIS_MODEL"):
-        from penstock_recipes.calls.analysis.claude import ClaudeAnalyst
+        from penstock_recipes.calls.providers.analysis.claude import ClaudeAnalyst
 
         return ClaudeAnalyst(model)
-    from penstock_recipes.calls.analysis.offline import OfflineAnalyst
+    from penstock_recipes.calls.providers.analysis.offline import OfflineAnalyst
 
     return OfflineAnalyst()
 

@@ -1,4 +1,4 @@
-"""The functions of `audio`, each call in a sandbox: a decoder that crashes takes only its process along, one that is
+"""The sound of a recording. Each call is in a sandbox: a decoder that crashes takes only its process along, one that is
 taken over has that recording and nothing else, and cancelling the job ends it."""
 
 from pathlib import Path
@@ -7,10 +7,10 @@ import msgspec
 
 from penstock import PenstockError
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
-from penstock_recipes.calls import audio
-from penstock_recipes.calls.audio import MAX_SECONDS, AudioFacts, NoAudio
+from penstock_recipes.calls import decoder
+from penstock_recipes.calls.decoder import MAX_SECONDS, AudioFacts, NoAudio
 
-_PROGRAM = Path(audio.__file__)
+_PROGRAM = Path(decoder.__file__)
 _LIMITS = Limits(cpu=900, wall=1800, memory=1024**3, file_size=4 * 1024**3, output=1024**2)
 """Four hours of two channels are 1.8 GB before they are compressed. Seconds of a processor tell what is stuck from what
 is on a busy machine."""
@@ -18,14 +18,14 @@ _FINAL = (Reason.CRASHED, Reason.CPU, Reason.OUTPUT)
 
 
 async def extract_audio(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
-    """As `audio.extract_audio`. NoAudio is final; anything else raised may be tried again."""
-    with audio.made(to) as folded:
+    """As `decoder.extract_audio`. NoAudio is final; anything else raised may be tried again."""
+    with decoder.made(to) as folded:
         return await _call("extract", source, {"to": to, "folded": folded}, max_seconds)
 
 
 async def to_ogg_opus(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
-    """As `audio.to_ogg_opus`."""
-    with audio.made(to):
+    """As `decoder.to_ogg_opus`."""
+    with decoder.made(to):
         return await _call("convert", source, {"to": to}, max_seconds)
 
 
@@ -34,7 +34,7 @@ async def _call(function: str, source: Path, writes: dict[str, Path], max_second
         answer = await call(
             _PROGRAM, function, _LIMITS, asked={"max_seconds": max_seconds}, reads={"source": source}, writes=writes
         )
-        return audio.facts_from(answer.facts)
+        return decoder.facts_from(answer.facts)
     except ProgramFailed as error:
         if error.reason is Reason.REFUSED:
             raise NoAudio(str(error)) from None

@@ -5,7 +5,7 @@ two to three times as large. Two channels stay two, for they are two people; unl
 gives the same bytes with the same PyAV and kind of processor: nothing random and no time of day is written.
 
 The functions here decode in the calling thread. A stranger's file may crash a decoder, stall it or take it over, so a
-handler calls their twins in `audio_sandboxed`, which run this file in a sandbox. It therefore imports nothing of ours.
+handler calls their twins in `audio`, which run this file in a sandbox. It therefore imports nothing of ours.
 """
 
 import io

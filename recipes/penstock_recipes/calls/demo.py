@@ -10,9 +10,9 @@ from uuid import UUID
 import httpx
 from rich.progress import Progress
 
-from penstock_recipes.demonstrating import follow, save
-from penstock_recipes.readings.voice import VoiceProvider
-from penstock_recipes.readings.voice.espeak import EspeakVoice
+from penstock_recipes.demo_client import follow, save
+from penstock_recipes.readings.providers.voice import VoiceProvider
+from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 
 ORG = UUID("0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f")
 """The organisation that the call belongs to: the client's token has to name it."""

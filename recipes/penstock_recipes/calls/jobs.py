@@ -5,8 +5,8 @@ from typing import Literal
 from uuid import UUID
 
 from penstock import Backoff, Cancel, Context, Fail, Flow, Penstock, Snooze
-from penstock_recipes.calls.call import Call
 from penstock_recipes.calls.stages import Analyzed, Extracted, Stages, Started, Transcribed, ending_for_people
+from penstock_recipes.calls.store import Call
 
 Stage = Literal["extract_audio", "transcribe_start", "transcribe_poll", "analyze"]
 STAGES: tuple[Stage, ...] = ("extract_audio", "transcribe_start", "transcribe_poll", "analyze")

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from penstock_recipes.calls.pipeline import PHASES
+from penstock_recipes.calls.jobs import PHASES
 
 Status = Literal["queued", "processing", "done", "failed"]
 _STAGE: dict[str, Status] = {"running": "processing", "succeeded": "done", "failed": "failed", "cancelled": "failed"}

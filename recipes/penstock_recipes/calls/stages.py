@@ -14,11 +14,11 @@ from uuid import UUID
 import msgspec
 
 from penstock import Cancel, Context, Fail, Snooze
-from penstock_recipes.calls import audio_sandboxed
-from penstock_recipes.calls.analysis import AnalysisFailed, Analyst
-from penstock_recipes.calls.audio import NoAudio
-from penstock_recipes.calls.call import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
-from penstock_recipes.calls.transcription import Transcriber, Transcript, TranscriptionFailed
+from penstock_recipes.calls.audio import extract_audio, to_ogg_opus
+from penstock_recipes.calls.decoder import NoAudio
+from penstock_recipes.calls.providers.analysis import AnalysisFailed, Analyst
+from penstock_recipes.calls.providers.transcription import Transcriber, Transcript, TranscriptionFailed
+from penstock_recipes.calls.store import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
 from penstock_recipes.calls.work_folder import work_folder
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Stages:
         with work_folder() as folder:
             source = await self._files.fetch(raw, folder / "raw")
             await ctx.progress(40, "Extracting the sound…")
-            facts = await audio_sandboxed.extract_audio(source, made := folder / "audio.flac")
+            facts = await extract_audio(source, made := folder / "audio.flac")
             artifact = await ctx.artifacts.put(
                 "audio.flac", made, type="audio", content_type="audio/flac", duration=facts.seconds,
                 metadata=msgspec.to_builtins(facts), path=call.path("audio"),
@@ -110,7 +110,7 @@ class Stages:
 
     async def _make_ogg(self, ctx: Context, call: Call, audio: File, to: Path) -> File:
         source = await self._files.fetch(audio, to.with_name("audio.flac"))
-        facts = await audio_sandboxed.to_ogg_opus(source, to)
+        facts = await to_ogg_opus(source, to)
         artifact = await ctx.artifacts.put(
             "audio.ogg", to, type="ogg", content_type="audio/ogg", duration=facts.seconds,
             metadata=msgspec.to_builtins(facts), path=call.path("ogg"), expires_in=WHILE_IT_TAKES,

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from penstock import Artifact, Context, Penstock
-from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.decoder import AudioFacts
 
 Type = Literal["raw", "audio", "ogg", "transcript", "analysis"]
 NAMES: Mapping[Type, str] = {

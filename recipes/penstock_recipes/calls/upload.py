@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from penstock import Artifact, Penstock
 from penstock.server import Problem
-from penstock_recipes.calls.call import WHILE_IT_TAKES, Call
+from penstock_recipes.calls.store import WHILE_IT_TAKES, Call
 
 _SAYS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "application/x-www-form-urlencoded")
 """What clients say that do not know: the last is what curl says."""

@@ -34,7 +34,7 @@ def install(
     """Adds tables, jobs, routes and quotas to an application. The limits are each user's: exports a day, exports
     running when another is asked for, bytes of files."""
     require("exports", "pikepdf", "typst")
-    from penstock_recipes.exports.handler import export_pdf
+    from penstock_recipes.exports.jobs import export_pdf
     from penstock_recipes.exports.routes import router
 
     app.add_migrations("exports", files(__package__) / "migrations")

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from rich.progress import Progress
 
-from penstock_recipes.exports.handler import file_name
+from penstock_recipes.exports.jobs import file_name
 
 RESUMES: dict[str, dict[str, Any]] = {
     "Ada Wiśniewska": {

@@ -8,7 +8,10 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from penstock import Artifact, Fail, StorageFull, StoreFault, SyncContext
-from penstock_recipes.exports.choices import (
+from penstock_recipes.exports.faults import PagesFault, StorageFault
+from penstock_recipes.exports.quotas import storage_words
+from penstock_recipes.exports.resume import Resume
+from penstock_recipes.exports.shapes import (
     INCH_WIDE,
     TOLD_BY_DOCUMENT,
     Choices,
@@ -19,9 +22,6 @@ from penstock_recipes.exports.choices import (
     Quality,
     Template,
 )
-from penstock_recipes.exports.documents import Resume
-from penstock_recipes.exports.faults import PagesFault, StorageFault
-from penstock_recipes.exports.quotas import storage_words
 
 KEPT = 7 * 24 * 3600
 """Seconds that a file is kept."""
@@ -41,7 +41,7 @@ def export_pdf(
     metadata: Metadata = TOLD_BY_DOCUMENT,
 ) -> dict[str, object] | Fail:
     """Makes a PDF of a document of its owner's, as it is when the job begins."""
-    from penstock_recipes.exports import rendering
+    from penstock_recipes.exports import pdf
 
     choices = Choices(
         template=template, page_size=page_size, margins=margins, quality=quality, color_mode=color_mode,
@@ -64,9 +64,9 @@ def export_pdf(
     ctx.progress(25, "Document read")
     made_at = created_at(ctx.id)
     try:
-        pages = rendering.set_pages(title, resume, choices, made_at)
+        pages = pdf.set_pages(title, resume, choices, made_at)
         ctx.progress(50, "Pages set")
-        rendered = rendering.finish(pages, choices)
+        rendered = pdf.finish(pages, choices)
     except Exception as error:
         raise PagesFault from error
     ctx.progress(75, "PDF made")

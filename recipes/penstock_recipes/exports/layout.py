@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from penstock_recipes.exports.documents import Award, Dated, Position, Resume, Study
+from penstock_recipes.exports.resume import Award, Dated, Position, Resume, Study
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = re.compile(r"(\d{4})-(\d{2})(-\d{2})?")

@@ -10,9 +10,9 @@ import pikepdf
 import typst
 
 from penstock_recipes import fonts
-from penstock_recipes.exports.choices import Choices
-from penstock_recipes.exports.documents import Resume
-from penstock_recipes.exports.printing import as_printed
+from penstock_recipes.exports.layout import as_printed
+from penstock_recipes.exports.resume import Resume
+from penstock_recipes.exports.shapes import Choices
 from penstock_recipes.fonts.boxes import warnings_about
 
 CREATOR = "Penstock exports"

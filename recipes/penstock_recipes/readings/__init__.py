@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from penstock import Backoff, Penstock
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
 from penstock_recipes.readings.chart import Calculation
-from penstock_recipes.readings.flow import BACKOFF, KIND, QUEUES, Stage, add_flow
-from penstock_recipes.readings.params import Person
-from penstock_recipes.readings.text import GaveUp, Section, TextProvider, Written
-from penstock_recipes.readings.voice import Speech, VoiceProvider
+from penstock_recipes.readings.jobs import BACKOFF, KIND, QUEUES, Stage, add_flow
+from penstock_recipes.readings.providers.text import GaveUp, Section, TextProvider, Written
+from penstock_recipes.readings.providers.voice import Speech, VoiceProvider
+from penstock_recipes.readings.shapes import Person
 from penstock_recipes.requirements import require
 
 GIGABYTE = 1024**3
@@ -99,20 +99,20 @@ def make_app(
 
 def _text_provider() -> TextProvider:
     if model := os.environ.get("READINGS_TEXT_MODEL"):
-        from penstock_recipes.readings.text.claude import ClaudeWriter
+        from penstock_recipes.readings.providers.text.claude import ClaudeWriter
 
         return ClaudeWriter(model)
-    from penstock_recipes.readings.text.compose import OfflineWriter
+    from penstock_recipes.readings.providers.text.offline import OfflineWriter
 
     return OfflineWriter()
 
 
 def _voice_provider() -> VoiceProvider:
     if address := os.environ.get("READINGS_VOICE_URL"):
-        from penstock_recipes.readings.voice.http import HttpVoice
+        from penstock_recipes.readings.providers.voice.http import HttpVoice
 
         return HttpVoice(address, key=os.environ.get("READINGS_VOICE_KEY"))
-    from penstock_recipes.readings.voice.espeak import EspeakVoice
+    from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 
     return EspeakVoice()
 

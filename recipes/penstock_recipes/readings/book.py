@@ -9,7 +9,7 @@ import msgspec
 
 from penstock_recipes.readings.chapters import Chapter
 from penstock_recipes.readings.chart import Calculation, Chart
-from penstock_recipes.readings.text import Written
+from penstock_recipes.readings.providers.text import Written
 from penstock_recipes.readings.wheel import chart_wheel, pair_wheel
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import msgspec
 
 from penstock_recipes.readings import human_design, sky, vedic
-from penstock_recipes.readings.params import SYSTEMS, Person, System
+from penstock_recipes.readings.shapes import SYSTEMS, Person, System
 
 SIGNS = (
     "Aries", "Taurus", "Gemini", "Cancer", "Leo", "Virgo", "Libra", "Scorpio", "Sagittarius", "Capricorn", "Aquarius",

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from rich.progress import Progress
 
-from penstock_recipes.demonstrating import follow, save
+from penstock_recipes.demo_client import follow, save
 
 PARAMS: dict[str, Any] = {
     "person1": {

@@ -8,12 +8,12 @@ from uuid import UUID
 import msgspec
 
 from penstock import Backoff, Context, Earlier, Fail, Flow, JobState, Penstock
+from penstock_recipes.readings.book import print_book, print_chapter
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
 from penstock_recipes.readings.chart import Calculation, calculate
-from penstock_recipes.readings.params import SYSTEMS, Person, Systems
-from penstock_recipes.readings.printing import print_book, print_chapter
-from penstock_recipes.readings.text import GaveUp, TextProvider, Written
-from penstock_recipes.readings.voice import VoiceProvider, encoding
+from penstock_recipes.readings.providers.text import GaveUp, TextProvider, Written
+from penstock_recipes.readings.providers.voice import VoiceProvider, codec
+from penstock_recipes.readings.shapes import SYSTEMS, Person, Systems
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ def add_flow(
         await ctx.progress(message=f"Recording chapter: {about.title}…")
         _, written = _read(await ctx.outputs())
         speech = await voice.speak(_spoken_text(about, written[chapter]))
-        recording = await asyncio.to_thread(encoding.encode, speech)
+        recording = await asyncio.to_thread(codec.encode, speech)
         seconds = round(speech.seconds, 2)
         path = await put(
             ctx,
@@ -127,7 +127,7 @@ def add_flow(
             type=recording.type,
             content_type=recording.content_type,
             duration=seconds,
-            metadata={"chapter": chapter, "title": written[chapter].title, "bitRate": encoding.BIT_RATE},
+            metadata={"chapter": chapter, "title": written[chapter].title, "bitRate": codec.BIT_RATE},
         )
         return Spoken(path, seconds)
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 import psutil
 import pytest
 
-from penstock_recipes.bookmarks.browser.finding import NoBrowser, find_chromium
+from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser, find_chromium
 from tests.http_server import Answer, Request, Server, serving
 
 PAGES = "127.0.0.2"

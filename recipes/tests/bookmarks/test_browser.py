@@ -14,10 +14,10 @@ from PIL import Image
 
 from bookmarks.browser_looking import PAGES, needs_chromium, nothing_left, pages, runs
 from penstock.outbound import Guard
-from penstock_recipes.bookmarks.browser import Browser, NoBrowser
-from penstock_recipes.bookmarks.browser.facts import facts_from
-from penstock_recipes.bookmarks.browser.finding import find_chromium
 from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.providers.browser import Browser, NoBrowser
+from penstock_recipes.bookmarks.providers.browser.executable import find_chromium
+from penstock_recipes.bookmarks.providers.browser.facts import facts_from
 from tests.http_server import Answer, Request, serving
 from tests.outbound.certificates import certified
 
@@ -183,7 +183,7 @@ async def test_a_cancelled_look_leaves_nothing(script: str, open_temporary: Path
 PROGRAM = f"""
 import asyncio, sys
 from penstock.outbound import Guard
-from penstock_recipes.bookmarks.browser import Browser
+from penstock_recipes.bookmarks.providers.browser import Browser
 asyncio.run(Browser(Guard(["{PAGES}"])).capture(sys.argv[1]))
 """
 
@@ -231,7 +231,7 @@ async def test_two_looks_at_once_do_not_meet() -> None:
 
 
 async def test_no_browser_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("penstock_recipes.bookmarks.browser.finding._PROJECT", tmp_path)
+    monkeypatch.setattr("penstock_recipes.bookmarks.providers.browser.executable._PROJECT", tmp_path)
     monkeypatch.chdir(tmp_path)
     for name, value in {"PATH": "", "HOME": str(tmp_path), "PENSTOCK_CHROMIUM": ""}.items():
         monkeypatch.setenv(name, value)

@@ -17,8 +17,8 @@ import pytest
 from bookmarks.browser_cases import INNER, NAMES, OTHER_SCHEMES
 from bookmarks.browser_looking import PAGES, Served, needs_chromium, pages
 from penstock.outbound import Guard, Refused, fetch
-from penstock_recipes.bookmarks.browser import Browser
 from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.providers.browser import Browser
 from tests.http_server import Answer
 
 

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from bookmarks.pictures_made import card, png_that_says, saved
-from penstock_recipes.bookmarks.captions import ClaudeCaptioner, OfflineCaptioner
 from penstock_recipes.bookmarks.failures import PageFailed
 from penstock_recipes.bookmarks.pictures import Picture, read_picture
+from penstock_recipes.bookmarks.providers.captions import ClaudeCaptioner, OfflineCaptioner
 from shared.claude_service import answering, in_turn, refusing
 from tests.http_server import Answer, serving
 

@@ -16,7 +16,7 @@ from penstock import Penstock
 from penstock.outbound import Guard
 from penstock_recipes.bookmarks import QUEUE, install
 from penstock_recipes.bookmarks.archive import purge
-from penstock_recipes.bookmarks.browser import Browser
+from penstock_recipes.bookmarks.providers.browser import Browser
 from tests.conftest import Connect
 from tests.http_server import Answer, Request
 

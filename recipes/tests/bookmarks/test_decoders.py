@@ -7,8 +7,8 @@ import pytest
 
 from penstock import PenstockError
 from penstock.sandbox import Limits
+from penstock_recipes.bookmarks.decoders import read_file
 from penstock_recipes.bookmarks.failures import PageFailed
-from penstock_recipes.bookmarks.sandboxed import read_file
 
 HOSTILE = Path(__file__).parents[3] / "tests" / "sandbox" / "hostile.py"
 MISSING = HOSTILE.with_name("missing.py")

@@ -10,8 +10,8 @@ import pytest
 
 from bookmarks.browser_looking import PAGES, Served, needs_chromium, nothing_left, pages
 from penstock.outbound import Guard
-from penstock_recipes.bookmarks.browser import Browser, Capture
 from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.providers.browser import Browser, Capture
 from tests.http_server import Answer, Request
 
 pytestmark = needs_chromium

@@ -11,9 +11,10 @@ import pytest
 
 from bookmarks.pictures_made import card, png_that_says, saved
 from penstock import Penstock, PenstockError
-from penstock_recipes.bookmarks import install, ocr
+from penstock_recipes.bookmarks import install
 from penstock_recipes.bookmarks.failures import PageFailed
-from penstock_recipes.bookmarks.ocr import read_text
+from penstock_recipes.bookmarks.providers import ocr
+from penstock_recipes.bookmarks.providers.ocr import read_text
 
 
 async def test_words_are_read_in_order_and_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +60,7 @@ def watch(event, args):
         seen.append([event, args[0]])
 
 sys.addaudithook(watch)
-from penstock_recipes.bookmarks.ocr import read_text
+from penstock_recipes.bookmarks.providers.ocr import read_text
 
 text = asyncio.run(read_text(sys.stdin.buffer.read()))
 sockets = [link for link in map(os.readlink, (f"/proc/self/fd/{fd}" for fd in (3, 4, 5, 6, 7, 8) if

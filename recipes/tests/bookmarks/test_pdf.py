@@ -9,9 +9,9 @@ from PIL import Image
 
 from bookmarks.pictures_made import pdf
 from penstock.sandbox import Limits
+from penstock_recipes.bookmarks.decoders import PDFS, read_file
 from penstock_recipes.bookmarks.failures import PageFailed
 from penstock_recipes.bookmarks.pdf import MAX_PIXELS, first_page, is_pdf
-from penstock_recipes.bookmarks.sandboxed import PDFS, read_file
 
 
 async def test_the_first_page_is_drawn_with_its_title_and_number_of_pages() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from calls.providers import Reader, transcript_of
 from penstock.now import run_now
-from penstock_recipes.calls.audio import extract_audio, to_ogg_opus
+from penstock_recipes.calls.decoder import extract_audio, to_ogg_opus
 
 
 @cache

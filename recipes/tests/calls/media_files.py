@@ -8,7 +8,7 @@ from pathlib import Path
 
 import av
 
-from penstock_recipes.readings.voice.espeak import EspeakVoice
+from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 
 RATE = 48_000
 

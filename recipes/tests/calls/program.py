@@ -19,8 +19,8 @@ from penstock import Backoff, Context, JobContext, Penstock
 from penstock.middleware import CallNext
 from penstock.storage import Found, Opened, Store, Written, store_at
 from penstock_recipes.calls import install
-from penstock_recipes.calls.audio import AudioFacts
-from penstock_recipes.calls.pipeline import STAGES
+from penstock_recipes.calls.decoder import AudioFacts
+from penstock_recipes.calls.jobs import STAGES
 
 FILES = dict(zip(STAGES, ("audio.flac", "audio.ogg", "transcript.json", "analysis.json"), strict=True))
 """What each stage stores."""

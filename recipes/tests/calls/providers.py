@@ -8,9 +8,9 @@ import wave
 from collections import Counter
 from pathlib import Path
 
-from penstock_recipes.calls.analysis import Analysis, Measures, Overlaps, Silences
-from penstock_recipes.calls.audio import AudioFacts
-from penstock_recipes.calls.transcription import AudioSource, Segment, Transcript, TranscriptionFailed
+from penstock_recipes.calls.decoder import AudioFacts
+from penstock_recipes.calls.providers.analysis import Analysis, Measures, Overlaps, Silences
+from penstock_recipes.calls.providers.transcription import AudioSource, Segment, Transcript, TranscriptionFailed
 
 
 def recording(seconds: float = 0.5, rate: int = 8000) -> bytes:

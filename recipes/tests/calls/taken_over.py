@@ -19,8 +19,8 @@ def load(path: Path) -> ModuleType:
 
 HERE = Path(__file__).resolve()
 hostile = load(HERE.parents[3] / "tests" / "sandbox" / "hostile.py")
-audio = load(HERE.parents[2] / "penstock_recipes" / "calls" / "audio.py")
-Refused, prepare = audio.Refused, audio.prepare
+decoder = load(HERE.parents[2] / "penstock_recipes" / "calls" / "decoder.py")
+Refused, prepare = decoder.Refused, decoder.prepare
 
 
 def extract(

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock_recipes.calls.analysis import Analysis, Analyst, Overlaps, Silences, Speaker, Term
-from penstock_recipes.calls.analysis.claude import ClaudeAnalyst
-from penstock_recipes.calls.analysis.measuring import find_terms, measure
-from penstock_recipes.calls.analysis.offline import OfflineAnalyst
-from penstock_recipes.calls.transcription import Segment, Transcript, Word
+from penstock_recipes.calls.providers.analysis import Analysis, Analyst, Overlaps, Silences, Speaker, Term
+from penstock_recipes.calls.providers.analysis.claude import ClaudeAnalyst
+from penstock_recipes.calls.providers.analysis.measures import find_terms, measure
+from penstock_recipes.calls.providers.analysis.offline import OfflineAnalyst
+from penstock_recipes.calls.providers.transcription import Segment, Transcript, Word
 
 
 def call(*segments: Segment, seconds: float = 60.0, language: str = "en-US") -> Transcript:

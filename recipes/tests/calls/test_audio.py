@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from calls.media_files import read_sound, silence, tone, write_media, write_wav
-from penstock_recipes.calls import audio_sandboxed
-from penstock_recipes.calls.audio import AudioFacts, NoAudio, extract_audio, to_ogg_opus
+from penstock_recipes.calls import audio
+from penstock_recipes.calls.decoder import AudioFacts, NoAudio, extract_audio, to_ogg_opus
 from tests.http_server import Answer, serving
 
 KINDS = {
@@ -84,8 +84,8 @@ async def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
     for number in range(2):
         flac, ogg = tmp_path / f"{number}.flac", tmp_path / f"{number}.ogg"
         # in this process, and in another
-        extract_audio(source, flac) if number else await audio_sandboxed.extract_audio(source, flac)
-        to_ogg_opus(flac, ogg) if number else await audio_sandboxed.to_ogg_opus(flac, ogg)
+        extract_audio(source, flac) if number else await audio.extract_audio(source, flac)
+        to_ogg_opus(flac, ogg) if number else await audio.to_ogg_opus(flac, ogg)
         made.append((flac.read_bytes(), ogg.read_bytes()))
     assert made[0] == made[1]
     assert not any(b"Lav" in data for data in made[0])
@@ -193,23 +193,23 @@ async def test_a_playlist_opens_nothing(tmp_path: Path) -> None:
         for name, text in hostile.items():
             (tmp_path / name).write_text(text)
             with pytest.raises(NoAudio):
-                await audio_sandboxed.extract_audio(tmp_path / name, tmp_path / "audio.flac")
+                await audio.extract_audio(tmp_path / name, tmp_path / "audio.flac")
         (tmp_path / "call.avi").write_bytes(avi_with_subtitles(hls.format(f"{server.url}a.ts").encode()))
-        facts = await audio_sandboxed.extract_audio(tmp_path / "call.avi", tmp_path / "audio.flac")
+        facts = await audio.extract_audio(tmp_path / "call.avi", tmp_path / "audio.flac")
         assert facts.seconds == pytest.approx(0.2, abs=0.01)
         assert server.requests == []
 
 
 @pytest.fixture
 def taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audio_sandboxed, "_PROGRAM", Path(__file__).with_name("taken_over.py"))
+    monkeypatch.setattr(audio, "_PROGRAM", Path(__file__).with_name("taken_over.py"))
 
 
 @pytest.mark.usefixtures("taken_over")
 async def test_a_decoder_that_crashes_takes_only_its_process_along(tmp_path: Path) -> None:
     (tmp_path / "call").write_text('"crash"')
     with pytest.raises(NoAudio, match="breaks what should decode it"):
-        await audio_sandboxed.extract_audio(tmp_path / "call", tmp_path / "audio.flac")
+        await audio.extract_audio(tmp_path / "call", tmp_path / "audio.flac")
     assert os.listdir(tmp_path) == ["call"]  # noqa: PTH208
 
 
@@ -222,6 +222,6 @@ async def test_a_recording_that_takes_its_decoder_over_has_gained_nothing(tmp_pa
     with socket.create_server(("127.0.0.1", 0)) as server:
         asked = {"victim": str(victim), "worker": os.getpid(), "port": server.getsockname()[1]}
         (tmp_path / "call").write_text(json.dumps(asked))
-        await audio_sandboxed.extract_audio(tmp_path / "call", tmp_path / "audio.flac")
+        await audio.extract_audio(tmp_path / "call", tmp_path / "audio.flac")
     assert json.loads((tmp_path / "audio.flac").read_text()) == {"reached": []}
     assert victim.read_bytes() == b"ours"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from penstock_recipes.calls.analysis import AnalysisFailed, Opinion
-from penstock_recipes.calls.analysis.claude import ClaudeAnalyst, as_material
-from penstock_recipes.calls.analysis.measuring import measure
-from penstock_recipes.calls.transcription import Segment, Transcript
+from penstock_recipes.calls.providers.analysis import AnalysisFailed, Opinion
+from penstock_recipes.calls.providers.analysis.claude import ClaudeAnalyst, as_material
+from penstock_recipes.calls.providers.analysis.measures import measure
+from penstock_recipes.calls.providers.transcription import Segment, Transcript
 from shared.claude_service import answering, in_turn, refusing
 from tests.http_server import Answer, serving
 

@@ -16,10 +16,10 @@ from calls.providers import Clerk, Reader, transcript_of
 from penstock import JobContext, Penstock
 from penstock.middleware import CallNext
 from penstock_recipes import calls as recipe
-from penstock_recipes.calls.call import Call, CallFiles
-from penstock_recipes.calls.pipeline import Pipeline
+from penstock_recipes.calls.jobs import Pipeline
+from penstock_recipes.calls.providers.transcription import AudioSource, Transcript
 from penstock_recipes.calls.stages import Stages
-from penstock_recipes.calls.transcription import AudioSource, Transcript
+from penstock_recipes.calls.store import Call, CallFiles
 from tests.conftest import Connect
 from tests.worker.running import working
 

@@ -11,10 +11,10 @@ import pytest
 from obstore.store import S3Store
 
 from calls.speechkit_service import KEY, Service, operation, recognizing, told
-from penstock_recipes.calls.audio import AudioFacts
-from penstock_recipes.calls.transcription import Segment, Transcript, TranscriptionFailed, Word
-from penstock_recipes.calls.transcription.speechkit import SpeechKit
-from penstock_recipes.calls.transcription.speechkit_settings import SpeechKitSettings
+from penstock_recipes.calls.decoder import AudioFacts
+from penstock_recipes.calls.providers.transcription import Segment, Transcript, TranscriptionFailed, Word
+from penstock_recipes.calls.providers.transcription.speechkit import SpeechKit
+from penstock_recipes.calls.providers.transcription.speechkit_settings import SpeechKitSettings
 from tests.http_server import Answer, Request
 from tests.storage.conftest import seaweed  # noqa: F401
 from tests.storage.seaweed import KEY as STORE_KEY

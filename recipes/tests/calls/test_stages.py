@@ -13,8 +13,8 @@ from calls.conftest import Make
 from calls.expected import files_made_of
 from calls.providers import Clerk, Reader
 from penstock import Penstock
-from penstock_recipes.calls.analysis import AnalysisFailed
-from penstock_recipes.calls.pipeline import BACKOFF, MAX_ATTEMPTS, STAGES
+from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, STAGES
+from penstock_recipes.calls.providers.analysis import AnalysisFailed
 from penstock_recipes.calls.work_folder import work_folder
 from shared.asking import names_in
 from tests.conftest import Connect

@@ -8,8 +8,8 @@ from uuid import uuid4
 from calls.asking import ACME, GLOBEX, WITHIN, Calls
 from calls.conftest import Make
 from calls.providers import Clerk, Reader
-from penstock_recipes.calls.audio import AudioFacts
-from penstock_recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
+from penstock_recipes.calls.decoder import AudioFacts
+from penstock_recipes.calls.providers.transcription import AudioSource, Transcript, TranscriptionFailed
 from shared.asking import names_in
 from tests.conftest import Connect
 from tests.worker.until import until

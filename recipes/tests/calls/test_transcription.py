@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from calls.media_files import say, tone, write_wav
 from penstock.sandbox import ProgramFailed
-from penstock_recipes.calls.audio import AudioFacts, extract_audio, to_ogg_opus
-from penstock_recipes.calls.transcription import (
+from penstock_recipes.calls.decoder import AudioFacts, extract_audio, to_ogg_opus
+from penstock_recipes.calls.providers.transcription import (
     AudioSource,
     Segment,
     Transcriber,
@@ -22,10 +22,10 @@ from penstock_recipes.calls.transcription import (
     TranscriptionFailed,
     Word,
 )
-from penstock_recipes.calls.transcription.listening import FRAME, Span, choose, find_speech, with_margins
-from penstock_recipes.calls.transcription.offline import OfflineTranscriber
-from penstock_recipes.calls.transcription.speechkit import SpeechKit
-from penstock_recipes.calls.transcription.speechkit_settings import SpeechKitSettings
+from penstock_recipes.calls.providers.transcription.listener import FRAME, Span, choose, find_speech, with_margins
+from penstock_recipes.calls.providers.transcription.offline import OfflineTranscriber
+from penstock_recipes.calls.providers.transcription.speechkit import SpeechKit
+from penstock_recipes.calls.providers.transcription.speechkit_settings import SpeechKitSettings
 
 AGENT = ["Good morning and thank you for calling the support desk.", "We will send you a new one next week."]
 CLIENT = ["I have a problem with my account and I would like to speak to a manager."]

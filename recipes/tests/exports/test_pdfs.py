@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from exports.pages import inked, opened, operators, words_of
 from exports.resumes import SHORT, resume_of
-from penstock_recipes.exports.choices import LEAST, Choices, Margins, Metadata, PageSize, Quality, Template
-from penstock_recipes.exports.documents import Resume
-from penstock_recipes.exports.rendering import Rendered, render
+from penstock_recipes.exports.pdf import Rendered, render
+from penstock_recipes.exports.resume import Resume
+from penstock_recipes.exports.shapes import LEAST, Choices, Margins, Metadata, PageSize, Quality, Template
 
 WHEN = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TEMPLATES: tuple[Template, ...] = get_args(Template)

@@ -8,7 +8,7 @@ import pytest
 from exports.pages import first_said, fonts_of, opened, words_of
 from exports.resumes import SHORT, resume_of
 from exports.test_pdfs import TEMPLATES, made
-from penstock_recipes.exports.choices import Quality, Template
+from penstock_recipes.exports.shapes import Quality, Template
 
 PHONE = "+48 600 100 200"
 ARABIC: dict[str, Any] = {

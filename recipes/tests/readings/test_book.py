@@ -11,12 +11,12 @@ import pypdfium2
 import pytest
 
 from penstock_recipes.fonts.boxes import warnings_about
+from penstock_recipes.readings.book import print_book, print_chapter
 from penstock_recipes.readings.chapters import CHAPTERS
 from penstock_recipes.readings.chart import Calculation, calculate
-from penstock_recipes.readings.params import SYSTEMS, Person, System
-from penstock_recipes.readings.printing import print_book, print_chapter
-from penstock_recipes.readings.text import Section, Written
-from penstock_recipes.readings.text.compose import compose
+from penstock_recipes.readings.providers.text import Section, Written
+from penstock_recipes.readings.providers.text.offline import compose
+from penstock_recipes.readings.shapes import SYSTEMS, Person, System
 from penstock_recipes.readings.wheel import spread
 from readings.people import ADA, WISLAWA
 

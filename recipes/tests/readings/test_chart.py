@@ -9,9 +9,9 @@ import pytest
 
 from penstock_recipes.readings.chapters import CHAPTERS
 from penstock_recipes.readings.chart import Calculation, calculate
-from penstock_recipes.readings.params import SYSTEMS, Person, System
-from penstock_recipes.readings.text import Written
-from penstock_recipes.readings.text.compose import compose
+from penstock_recipes.readings.providers.text import Written
+from penstock_recipes.readings.providers.text.offline import compose
+from penstock_recipes.readings.shapes import SYSTEMS, Person, System
 from readings.people import ADA, WISLAWA
 
 ONE, OTHER = (msgspec.convert(each, Person) for each in (ADA, WISLAWA))

@@ -8,8 +8,8 @@ import pytest
 
 from penstock_recipes.readings import CHAPTERS, GaveUp
 from penstock_recipes.readings.chart import calculate
-from penstock_recipes.readings.params import SYSTEMS, Person
-from penstock_recipes.readings.text.claude import ClaudeWriter, parse
+from penstock_recipes.readings.providers.text.claude import ClaudeWriter, parse
+from penstock_recipes.readings.shapes import SYSTEMS, Person
 from readings.people import ADA, WISLAWA
 from shared.claude_service import answering, in_turn, refusing
 from tests.http_server import Answer, serving

@@ -11,10 +11,10 @@ import av
 import pikepdf
 import pytest
 
-from penstock_recipes.readings import Calculation, Person, flow
+from penstock_recipes.readings import Calculation, Person, jobs
 from penstock_recipes.readings.chart import calculate
-from penstock_recipes.readings.params import System
-from penstock_recipes.readings.text.compose import OfflineWriter
+from penstock_recipes.readings.providers.text.offline import OfflineWriter
+from penstock_recipes.readings.shapes import System
 from readings.conftest import MakeApp
 from readings.people import ADA, BOTH
 from readings.reading import Reader, reading
@@ -116,7 +116,7 @@ async def test_the_calculation_is_five_percent_while_it_runs(make: MakeApp, monk
         asyncio.run_coroutine_threadsafe(go.wait(), loop).result(30)
         return calculate(person1, person2, systems)
 
-    monkeypatch.setattr(flow, "calculate", slowly)
+    monkeypatch.setattr(jobs, "calculate", slowly)
     async with reading(make()) as ada:
         id = await ada.start(BOTH)
         job = await ada.until(id, lambda job: job["status"] == "processing")
@@ -132,7 +132,7 @@ async def test_the_calculation_is_five_percent_while_it_runs(make: MakeApp, monk
 
 
 async def test_a_reading_whose_book_waits_for_a_worker_is_still_under_way(make: MakeApp) -> None:
-    async with reading(make(queues={**flow.QUEUES, "book": "nobody is here"})) as ada:
+    async with reading(make(queues={**jobs.QUEUES, "book": "nobody is here"})) as ada:
         id = await ada.start(BOTH)
         job = await ada.until(id, lambda job: job["state"] == "ready")
     assert job["status"] == "processing"

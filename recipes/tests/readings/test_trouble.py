@@ -15,9 +15,9 @@ import pytest
 from penstock import Backoff
 from penstock.cli.worker import slots_of
 from penstock_recipes.readings import Calculation, Chapter, GaveUp, Speech, Written
-from penstock_recipes.readings.flow import BACKOFF
-from penstock_recipes.readings.voice import encoding
-from penstock_recipes.readings.voice.espeak import EspeakVoice
+from penstock_recipes.readings.jobs import BACKOFF
+from penstock_recipes.readings.providers.voice import codec
+from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 from readings.conftest import MakeApp
 from readings.people import ADA, BOTH, ShortWriter
 from readings.reading import Reader, reading
@@ -237,7 +237,7 @@ async def test_where_mp3_fails_the_reading_has_m4a(make: MakeApp, monkeypatch: p
         job = await ada.ended(await ada.start(BOTH))
         [audio] = [each for each in job["artifacts"] if each["name"].startswith("audio/")]
         assert (audio["name"], audio["type"], audio["contentType"]) == ("audio/chapter1.m4a", "audio_m4a", "audio/mp4")
-        speech = encoding.decode(await ada.file(audio))
+        speech = codec.decode(await ada.file(audio))
     assert abs(speech.seconds - audio["duration"]) < 0.3
 
 

@@ -16,10 +16,10 @@ import av
 import pytest
 
 from penstock.sandbox import ProgramFailed
-from penstock_recipes.readings.voice import Speech
-from penstock_recipes.readings.voice.encoding import Recording, decode, encode, to_m4a, to_mp3
-from penstock_recipes.readings.voice.espeak import EspeakVoice
-from penstock_recipes.readings.voice.http import HttpVoice
+from penstock_recipes.readings.providers.voice import Speech
+from penstock_recipes.readings.providers.voice.codec import Recording, decode, encode, to_m4a, to_mp3
+from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
+from penstock_recipes.readings.providers.voice.http import HttpVoice
 from tests.http_server import Answer, Request, serving
 from tests.worker.until import until
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from penstock.outbound import Guard
-from penstock_recipes.bookmarks.enriching import Enricher
+from penstock_recipes.bookmarks.enricher import Enricher
 from penstock_recipes.bookmarks.routes.bookmarks import bookmark_routes
 from penstock_recipes.bookmarks.routes.tasks import task_routes
 

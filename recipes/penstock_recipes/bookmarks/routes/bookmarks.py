@@ -12,7 +12,7 @@ from starlette.responses import Response
 from penstock.outbound import Guard, Refused
 from penstock.server import Caller, Problem, Services, Shared, link_to, problems
 from penstock_recipes.bookmarks.addresses import refuse_unfit
-from penstock_recipes.bookmarks.routes.answers import (
+from penstock_recipes.bookmarks.shapes import (
     LARGEST,
     Address,
     Id,

@@ -12,13 +12,13 @@ from starlette.responses import Response
 
 from penstock.outbound import Refused
 from penstock.server import Problem, Service, Services, Shared, problems
-from penstock_recipes.bookmarks.browser import NoBrowser
 from penstock_recipes.bookmarks.consumer import MOST, consume
-from penstock_recipes.bookmarks.enriching import Enricher
+from penstock_recipes.bookmarks.enricher import Enricher
 from penstock_recipes.bookmarks.failures import BookmarkGone, PageFailed
 from penstock_recipes.bookmarks.messages import archive
-from penstock_recipes.bookmarks.routes.answers import Address, Id, Shape, Success, UserId, refused, refusing, success
+from penstock_recipes.bookmarks.providers.browser import NoBrowser
 from penstock_recipes.bookmarks.routes.bookmarks import StoredBookmark, not_found, shown
+from penstock_recipes.bookmarks.shapes import Address, Id, Shape, Success, UserId, refused, refusing, success
 from penstock_recipes.bookmarks.store import Bookmark, find
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}

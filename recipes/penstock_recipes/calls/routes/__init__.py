@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from penstock_recipes.calls.pipeline import Pipeline
-from penstock_recipes.calls.routes import looking, uploads
+from penstock_recipes.calls.jobs import Pipeline
+from penstock_recipes.calls.routes import calls, uploads
 
 UPLOADS = "/api/v1/calls"
 
@@ -13,5 +13,5 @@ __all__ = ["UPLOADS", "make_router"]
 def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -> APIRouter:
     router = APIRouter(prefix="/api/v1")
     router.include_router(uploads.make_router(pipeline, max_bytes, max_org_bytes))
-    router.include_router(looking.make_router(pipeline))
+    router.include_router(calls.make_router(pipeline))
     return router

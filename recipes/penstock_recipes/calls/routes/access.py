@@ -6,7 +6,7 @@ from uuid import UUID
 from psycopg.rows import dict_row
 
 from penstock.server import Identity, Problem, Services
-from penstock_recipes.calls.routes.shapes import COLUMNS
+from penstock_recipes.calls.shapes import COLUMNS
 
 
 def refuse_strangers(caller: Identity, org: UUID) -> None:

@@ -9,10 +9,10 @@ from psycopg.rows import dict_row
 from starlette.responses import Response
 
 from penstock.server import Caller, CheckedRoute, Problem, Services, Shared, link_to, problems
-from penstock_recipes.calls.call import Call
-from penstock_recipes.calls.pipeline import Pipeline
+from penstock_recipes.calls.jobs import Pipeline
 from penstock_recipes.calls.routes.access import refuse_strangers, visible_call
-from penstock_recipes.calls.routes.shapes import COLUMNS, Accepted, Calls, CallStatus, stages_of, summary
+from penstock_recipes.calls.shapes import COLUMNS, Accepted, Calls, CallStatus, stages_of, summary
+from penstock_recipes.calls.store import Call
 
 _JSON = "application/json"
 

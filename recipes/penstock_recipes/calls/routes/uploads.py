@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from penstock import Artifact, NewJob
 from penstock.server import Caller, CheckedRoute, Identity, Problem, Services, Shared, problems
-from penstock_recipes.calls.call import Call
-from penstock_recipes.calls.pipeline import Pipeline
+from penstock_recipes.calls.jobs import Pipeline
 from penstock_recipes.calls.routes.access import refuse_strangers
-from penstock_recipes.calls.routes.shapes import Accepted
-from penstock_recipes.calls.uploading import content_type_of, receive, refuse_full
+from penstock_recipes.calls.shapes import Accepted
+from penstock_recipes.calls.store import Call
+from penstock_recipes.calls.upload import content_type_of, receive, refuse_full
 
 FileName = Annotated[
     str,

@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 
 from penstock import LimitReached, StorageFull
 from penstock.server import Problem
+from penstock_recipes.answers import Refusing
 from penstock_recipes.exports.quotas import storage_words
-from penstock_recipes.refusing import Refusing
 
 T = TypeVar("T")
 

@@ -24,8 +24,6 @@ from penstock.server import (
     start_each,
     visible_jobs,
 )
-from penstock_recipes.exports.batch import Asked, add_batch, earlier_batch, jobs_of_batch
-from penstock_recipes.exports.choices import Template
 from penstock_recipes.exports.routes.answers import (
     IdempotencyKey,
     Shape,
@@ -38,6 +36,8 @@ from penstock_recipes.exports.routes.answers import (
 )
 from penstock_recipes.exports.routes.documents import known_documents
 from penstock_recipes.exports.routes.jobs import KIND, STATUS, Options, Status, percent_of
+from penstock_recipes.exports.shapes import Template
+from penstock_recipes.exports.store import Asked, add_batch, earlier_batch, jobs_of_batch
 
 router = refusing("exports")
 

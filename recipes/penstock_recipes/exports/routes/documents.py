@@ -12,7 +12,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from penstock.server import Caller, Identity, Problem, Services, Shared, problems
-from penstock_recipes.exports.documents import Name, Resume
+from penstock_recipes.exports.resume import Name, Resume
 from penstock_recipes.exports.routes.answers import Shape, Success, refusing, success
 
 router = refusing("documents")

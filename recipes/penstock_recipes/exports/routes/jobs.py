@@ -24,7 +24,6 @@ from penstock.server import (
     start,
     visible_job,
 )
-from penstock_recipes.exports.choices import ColorMode, Margins, Metadata, PageSize, Quality, Template
 from penstock_recipes.exports.faults import fault_of
 from penstock_recipes.exports.routes.answers import (
     IdempotencyKey,
@@ -37,6 +36,7 @@ from penstock_recipes.exports.routes.answers import (
     within_quotas,
 )
 from penstock_recipes.exports.routes.documents import known_documents
+from penstock_recipes.exports.shapes import ColorMode, Margins, Metadata, PageSize, Quality, Template
 
 router = refusing("exports")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from penstock.outbound import Guard, GuardingProxy, NoAddress, Refused
-from penstock_recipes.bookmarks.browser.finding import NoBrowser, find_chromium
-from penstock_recipes.bookmarks.browser.page import Page
-from penstock_recipes.bookmarks.browser.pipe import CallFailed, Gone
-from penstock_recipes.bookmarks.browser.process import running_chromium
 from penstock_recipes.bookmarks.failures import PageFailed, UnknownHost
+from penstock_recipes.bookmarks.providers.browser.devtools import CallFailed, Gone
+from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser, find_chromium
+from penstock_recipes.bookmarks.providers.browser.page import Page
+from penstock_recipes.bookmarks.providers.browser.process import running_chromium
 
 __all__ = ["Browser", "Capture", "NoBrowser"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock import PenstockError
 
 ON_PATH = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
-_PROJECT = Path(__file__).parents[4]
+_PROJECT = Path(__file__).parents[5]
 # of `playwright install --only-shell chromium`, by its versions of different age and machine
 _DOWNLOADED = ("chromium_headless_shell-*/chrome-*/*headless*shell", "chromium-*/chrome-*/chrome")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from penstock_recipes.bookmarks.browser.pipe import Json
+from penstock_recipes.bookmarks.providers.browser.devtools import Json
 
 TITLE = 500
 DESCRIPTION = 2000

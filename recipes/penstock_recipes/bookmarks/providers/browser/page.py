@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from penstock.outbound import GuardingProxy, NoAddress, Refused
-from penstock_recipes.bookmarks.browser.facts import ASK, Facts, facts_from
-from penstock_recipes.bookmarks.browser.pipe import DevTools, Json, Members, members, text
+from penstock_recipes.bookmarks.download import refuse_failed
 from penstock_recipes.bookmarks.failures import NotThere, PageFailed, UnknownHost
-from penstock_recipes.bookmarks.fetching import refuse_failed
+from penstock_recipes.bookmarks.providers.browser.devtools import DevTools, Json, Members, members, text
+from penstock_recipes.bookmarks.providers.browser.facts import ASK, Facts, facts_from
 
 MAX_DOCUMENTS = 20
 QUIET = 2.0

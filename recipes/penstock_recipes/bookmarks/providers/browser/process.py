@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.sandbox import Limits, random_account, started
-from penstock_recipes.bookmarks.browser.finding import NoBrowser
-from penstock_recipes.bookmarks.browser.pipe import DevTools, Gone
+from penstock_recipes.bookmarks.providers.browser.devtools import DevTools, Gone
+from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser
 
 log = logging.getLogger(__name__)
 

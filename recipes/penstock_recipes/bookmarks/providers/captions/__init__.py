@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from penstock_recipes.bookmarks.captions.claude import ClaudeCaptioner
-from penstock_recipes.bookmarks.captions.offline import OfflineCaptioner
 from penstock_recipes.bookmarks.pictures import Picture
+from penstock_recipes.bookmarks.providers.captions.claude import ClaudeCaptioner
+from penstock_recipes.bookmarks.providers.captions.offline import OfflineCaptioner
 
 __all__ = ["Captioner", "ClaudeCaptioner", "OfflineCaptioner"]
 

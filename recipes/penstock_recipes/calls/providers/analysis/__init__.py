@@ -4,7 +4,7 @@ from typing import Protocol
 
 import msgspec
 
-from penstock_recipes.calls.transcription import Transcript
+from penstock_recipes.calls.providers.transcription import Transcript
 
 
 class Speaker(msgspec.Struct, frozen=True):

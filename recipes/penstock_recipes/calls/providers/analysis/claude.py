@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 
-from penstock_recipes.calls.analysis import Analysis, AnalysisFailed, Opinion
-from penstock_recipes.calls.analysis.measuring import measure
-from penstock_recipes.calls.analysis.offline import summarize
-from penstock_recipes.calls.transcription import Transcript
+from penstock_recipes.calls.providers.analysis import Analysis, AnalysisFailed, Opinion
+from penstock_recipes.calls.providers.analysis.measures import measure
+from penstock_recipes.calls.providers.analysis.offline import summarize
+from penstock_recipes.calls.providers.transcription import Transcript
 from penstock_recipes.claude import MODEL, Claude, ClaudeChoices, Declined
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
-from penstock_recipes.calls.analysis import Measures, Overlaps, Silences, Speaker, Term
-from penstock_recipes.calls.analysis.stop_words import STOP_WORDS
-from penstock_recipes.calls.transcription import Segment, Transcript
+from penstock_recipes.calls.providers.analysis import Measures, Overlaps, Silences, Speaker, Term
+from penstock_recipes.calls.providers.analysis.stop_words import STOP_WORDS
+from penstock_recipes.calls.providers.transcription import Segment, Transcript
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _TERMS = 10

@@ -1,8 +1,8 @@
 """The analyst that needs no service: it counts, and says in plain words what it counted."""
 
-from penstock_recipes.calls.analysis import Analysis, Measures, Speaker
-from penstock_recipes.calls.analysis.measuring import measure
-from penstock_recipes.calls.transcription import Transcript
+from penstock_recipes.calls.providers.analysis import Analysis, Measures, Speaker
+from penstock_recipes.calls.providers.analysis.measures import measure
+from penstock_recipes.calls.providers.transcription import Transcript
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from penstock_recipes.calls.audio import AudioFacts
+from penstock_recipes.calls.decoder import AudioFacts
 
 AudioSource = Callable[[], Awaitable[Path]]
 """Brings the OGG that `start` was given onto this machine. A provider that keeps a copy of its own never calls it."""

@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
-from penstock_recipes.calls.audio import AudioFacts
-from penstock_recipes.calls.transcription import AudioSource, Transcript, TranscriptionFailed
+from penstock_recipes.calls.decoder import AudioFacts
+from penstock_recipes.calls.providers.transcription import AudioSource, Transcript, TranscriptionFailed
 
 Recognizer = Literal["moonshine", "pocketsphinx", "voice_activity"]
-_PROGRAM = Path(__file__).with_name("listening.py")
+_PROGRAM = Path(__file__).with_name("listener.py")
 _FINAL = (Reason.CRASHED, Reason.CPU, Reason.OUTPUT)
 
 

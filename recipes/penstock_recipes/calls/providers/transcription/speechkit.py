@@ -16,9 +16,9 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 import msgspec
 
-from penstock_recipes.calls.audio import AudioFacts
-from penstock_recipes.calls.transcription import AudioSource, Segment, Transcript, TranscriptionFailed, Word
-from penstock_recipes.calls.transcription.speechkit_settings import SpeechKitSettings
+from penstock_recipes.calls.decoder import AudioFacts
+from penstock_recipes.calls.providers.transcription import AudioSource, Segment, Transcript, TranscriptionFailed, Word
+from penstock_recipes.calls.providers.transcription.speechkit_settings import SpeechKitSettings
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

@@ -7,7 +7,7 @@ import msgspec
 from penstock_recipes.claude import MODEL, Claude, ClaudeChoices, Declined
 from penstock_recipes.readings.chapters import Chapter
 from penstock_recipes.readings.chart import Calculation
-from penstock_recipes.readings.text import GaveUp, Section, Written
+from penstock_recipes.readings.providers.text import GaveUp, Section, Written
 
 _MAX_TOKENS = 4_000
 _HOW = (

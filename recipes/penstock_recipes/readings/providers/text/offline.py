@@ -9,7 +9,7 @@ from penstock_recipes.readings import sky
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
 from penstock_recipes.readings.chart import SIGNS, Aspect, Calculation, Chart, HumanDesign, Lunar, Placement
 from penstock_recipes.readings.human_design import CENTERS
-from penstock_recipes.readings.text import Section, Written, lore
+from penstock_recipes.readings.providers.text import Section, Written, lore
 
 _ENOUGH = 720
 """Words after which a chapter takes up nothing further."""

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from penstock_recipes.readings.voice import Speech
+from penstock_recipes.readings.providers.voice import Speech
 
 log = logging.getLogger(__name__)
 BIT_RATE = 128_000

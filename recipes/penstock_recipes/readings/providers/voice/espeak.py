@@ -9,7 +9,7 @@ import msgspec
 
 from penstock import PenstockError
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
-from penstock_recipes.readings.voice import Speech
+from penstock_recipes.readings.providers.voice import Speech
 
 _SPEAKER = Path(__file__).with_name("speaker.py")
 _LIMITS = Limits(wall=900, cpu=600, memory=1024**3, output=256 * 1024**2)

@@ -13,8 +13,8 @@ from urllib.parse import urljoin
 
 import httpx
 
-from penstock_recipes.readings.voice import Speech
-from penstock_recipes.readings.voice.encoding import decode
+from penstock_recipes.readings.providers.voice import Speech
+from penstock_recipes.readings.providers.voice.codec import decode
 
 _WAITING = frozenset({"IN_QUEUE", "IN_PROGRESS"})
 _BUSY = frozenset({429, 502, 503, 504})

@@ -1,0 +1,1 @@
+"""What the recipe asks of others, and the offline ways that need nobody."""
