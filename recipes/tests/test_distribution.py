@@ -1,12 +1,33 @@
-"""`pip install penstock-recipes` without any extra: a recipe says which it needs, in one line."""
+"""The distribution: what is found in it under which names, and what an installation without any extra says."""
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from shared.programs import environment
 
+PACKAGE = Path(__file__).parents[1] / "penstock_recipes"
 RECIPES = ("exports", "readings", "bookmarks", "calls")
+EACH_HAS = {"__init__.py", "jobs.py", "shapes.py", "demo.py", "README.md"}
+HOME = {"@router.": "routes", "create table": "migrations", "(BaseModel)": "shapes"}
+"""Where what has such a word in it belongs."""
+ELSEWHERE = {"exports/resume.py"}
+"""A résumé is a shape, and a subject of its own."""
+
+
+def test_the_same_things_are_found_under_the_same_names() -> None:
+    for recipe in RECIPES:
+        assert {path.name for path in (PACKAGE / recipe).iterdir()} >= EACH_HAS, recipe
+        for file in [*(PACKAGE / recipe).rglob("*.py"), *(PACKAGE / recipe).rglob("*.sql")]:
+            text = file.read_text("utf-8")
+            for word, home in HOME.items():
+                parts = file.relative_to(PACKAGE).with_suffix("").parts
+                assert word not in text or home in parts or "/".join(file.parts[-2:]) in ELSEWHERE, (file, word)
+
+
+def test_modules_are_named_by_nouns() -> None:
+    assert [str(path) for path in PACKAGE.rglob("*ing.py")] == []
 
 
 def test_a_recipe_without_its_extra_names_it_in_one_line(url: str) -> None:

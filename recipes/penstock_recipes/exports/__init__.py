@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from penstock import Backoff, Context, Penstock
-from penstock_recipes.exports.cleaning import clean_up
+from penstock_recipes.exports.store import clean_up
 from penstock_recipes.requirements import require
 
 __all__ = ["install", "make_app"]

@@ -4,6 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock import StorageFull
+
+MEGABYTE = 1024 * 1024
 INTERNAL = "it failed by an internal error"
 
 
@@ -33,3 +36,9 @@ def fault_of(errors: Sequence[Mapping[str, Any]], shown: str | None) -> str | No
     if said is None and "traceback" in last:
         return INTERNAL
     return said or re.sub(r"^worker .* was lost.*", "its worker was lost", str(last["error"]), flags=re.DOTALL)
+
+
+def storage_words(error: StorageFull) -> tuple[str, float, float]:
+    """What to tell of it; how many megabytes are used; how many may be."""
+    used, limit = (error.used or 0) / MEGABYTE, (error.limit or 0) / MEGABYTE
+    return f"Storage quota exceeded ({used:.2f}MB / {limit:g}MB). Delete old exports to continue.", used, limit

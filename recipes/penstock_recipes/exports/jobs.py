@@ -8,8 +8,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from penstock import Artifact, Fail, StorageFull, StoreFault, SyncContext
-from penstock_recipes.exports.faults import PagesFault, StorageFault
-from penstock_recipes.exports.quotas import storage_words
+from penstock_recipes.exports.faults import PagesFault, StorageFault, storage_words
 from penstock_recipes.exports.resume import Resume
 from penstock_recipes.exports.shapes import (
     INCH_WIDE,

@@ -1,10 +1,11 @@
 """Readings: sixteen chapters about one person or two, written, printed and read aloud, as one flow.
 
-penstock up penstock_recipes.readings:app
+`penstock up penstock_recipes.readings:app`, or `install(app)` into an application of your own.
 """
 
 import os
 from collections.abc import Mapping
+from functools import cache
 
 from penstock import Backoff, Penstock
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
@@ -30,7 +31,6 @@ __all__ = [
     "TextProvider",
     "VoiceProvider",
     "Written",
-    "app",
     "install",
     "make_app",
 ]
@@ -117,4 +117,13 @@ def _voice_provider() -> VoiceProvider:
     return EspeakVoice()
 
 
-app = make_app()
+@cache
+def _app() -> Penstock:
+    return make_app()
+
+
+def __getattr__(name: str) -> Penstock:
+    """`app`, made when it is asked for."""
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

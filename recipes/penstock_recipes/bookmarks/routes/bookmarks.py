@@ -1,28 +1,17 @@
 """Bookmarks: added at once and enriched later, looked at, deleted."""
 
-from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Path, Query
 from psycopg.rows import class_row
-from pydantic import Field
 from starlette.responses import Response
 
 from penstock.outbound import Guard, Refused
 from penstock.server import Caller, Problem, Services, Shared, link_to, problems
+from penstock_recipes.answers import Success, refused, refusing, success
 from penstock_recipes.bookmarks.addresses import refuse_unfit
-from penstock_recipes.bookmarks.shapes import (
-    LARGEST,
-    Address,
-    Id,
-    Shape,
-    Success,
-    UserId,
-    refused,
-    refusing,
-    success,
-)
+from penstock_recipes.bookmarks.shapes import LARGEST, PREFIX, Bookmarks, NewBookmark, StoredBookmark
 from penstock_recipes.bookmarks.store import COLUMNS, Bookmark, remove_leftovers
 
 Key = Annotated[
@@ -38,61 +27,8 @@ BookmarkId = Annotated[int, Path(ge=1, le=LARGEST)]
 _ADDED = ", ".join(f"(bookmark).{column}" for column in COLUMNS.split(", "))
 
 
-class NewBookmark(Shape):
-    url: Address = Field(description="http or https, and nowhere that is private.")
-    category_id: Id | None = None
-    update_access: bool = Field(
-        default=True, description="Whether you may put bookmarks into that category; without, it is in none."
-    )
-    fav_icon: Address | None = Field(default=None, description="Where its icon is, if you know.")
-    user_id: UserId | None = Field(default=None, description="Whose it is to be; for the service only.")
-
-
-class Picture(Shape):
-    width: int
-    height: int
-
-
-class MetaData(Shape):
-    """What was found out; a field that has nothing to tell is left out."""
-
-    width: int | None = None
-    height: int | None = None
-    blurhash: str | None = None
-    ocr: str | None = Field(default=None, description="The text in the picture.")
-    img_caption: str | None = None
-    screenshot: Picture | None = None
-    is_pdf: bool | None = None
-    pages: int | None = None
-    og_image_error: str | None = Field(default=None, description="Why there is no picture, though the page names one.")
-    fav_icon_error: str | None = None
-
-
-class StoredBookmark(Shape):
-    """`screenshot`, `og_image` and `fav_icon` are links that work for an hour, once there is something to see."""
-
-    id: int
-    user_id: str
-    url: str
-    title: str | None
-    description: str | None
-    category_id: int | None
-    screenshot: str | None
-    og_image: str | None
-    fav_icon: str | None
-    meta_data: MetaData
-    job_id: UUID | None = Field(description="What enriches it: `/api/jobs/{job_id}/stream` tells when it is done.")
-    inserted_at: datetime
-    updated_at: datetime
-
-
-class Bookmarks(Shape):
-    bookmarks: list[StoredBookmark]
-    next_cursor: int | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
-
-
 def bookmark_routes(guard: Guard) -> APIRouter:
-    router = refusing("bookmarks")
+    router = refusing("bookmarks", PREFIX)
 
     @router.post(
         "/add/data",

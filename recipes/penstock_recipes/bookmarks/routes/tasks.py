@@ -1,85 +1,37 @@
 """For the service: reading the queue, and each of its two tasks by itself."""
 
 from collections.abc import Awaitable
-from typing import Literal
 
 import msgspec
 from fastapi import APIRouter
-from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
-from pydantic.json_schema import SkipJsonSchema
 from starlette.responses import Response
 
 from penstock.outbound import Refused
 from penstock.server import Problem, Service, Services, Shared, problems
+from penstock_recipes.answers import Success, refused, refusing, success
 from penstock_recipes.bookmarks.consumer import MOST, consume
 from penstock_recipes.bookmarks.enricher import Enricher
 from penstock_recipes.bookmarks.failures import BookmarkGone, PageFailed
 from penstock_recipes.bookmarks.messages import archive
 from penstock_recipes.bookmarks.providers.browser import NoBrowser
-from penstock_recipes.bookmarks.routes.bookmarks import StoredBookmark, not_found, shown
-from penstock_recipes.bookmarks.shapes import Address, Id, Shape, Success, UserId, refused, refusing, success
+from penstock_recipes.bookmarks.routes.bookmarks import not_found, shown
+from penstock_recipes.bookmarks.shapes import (
+    PREFIX,
+    Archived,
+    ArchiveTask,
+    Consumed,
+    RemainingTask,
+    ScreenshotTask,
+    StoredBookmark,
+    Task,
+)
 from penstock_recipes.bookmarks.store import Bookmark, find
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
 
 
-class CamelShape(Shape):
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
-
-
-class Task(CamelShape):
-    id: Id
-    url: Address = Field(description="The bookmark's own.")
-    user_id: UserId = Field(description="Whose bookmark it is.")
-
-
-class ScreenshotTask(Task):
-    """Which bookmark to take a screenshot of."""
-
-
-class RemainingTask(Task):
-    """Which bookmark to find out the rest about."""
-
-    fav_icon: Address | None = None
-
-
-class ArchiveTask(CamelShape):
-    """Which message to take out of the queue."""
-
-    message_id: Id
-
-
-class Archived(CamelShape):
-    message_id: int
-    archived: Literal[True]
-
-
-class MessageResult(CamelShape):
-    """What came of a message. A field that has nothing to tell is left out."""
-
-    message_id: int
-    bookmark_id: int | SkipJsonSchema[None] = Field(default=None, description="Left out if the message names none.")
-    success: bool
-    archived: bool
-    screenshot_success: bool | SkipJsonSchema[None] = Field(
-        default=None, description="True for an image too, which needs none."
-    )
-    remaining_data_success: bool | SkipJsonSchema[None] = None
-    error: str | SkipJsonSchema[None] = Field(default=None, examples=["Screenshot: Network timeout"])
-
-
-class Consumed(CamelShape):
-    success: Literal[True]
-    message: Literal["Queue processing completed"]
-    processed_count: int = Field(description="Messages that were read.")
-    archived_count: int = Field(description="Those that are done.")
-    failed_count: int = Field(description="Those that stay in the queue.")
-    results: list[MessageResult] = Field(max_length=MOST)
-
-
 def task_routes(enricher: Enricher, *, at_once: int, budget: float) -> APIRouter:
-    router = refusing("bookmark tasks")
+    router = refusing("bookmark tasks", PREFIX)
 
     async def consume_queue(_: Service, shared: Shared) -> Response:
         told = await consume(shared.app, at_once=at_once, budget=budget)

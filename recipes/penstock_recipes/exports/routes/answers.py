@@ -1,21 +1,16 @@
-"""How the routes answer: {"success": true, "data": …}, and problems with the statuses that the seed's clients know."""
+"""What several of the routes answer: events of a stream, and what a user has too much of."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Header
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
-from starlette.responses import Response, StreamingResponse
+from fastapi import Header
+from starlette.responses import StreamingResponse
 
 from penstock import LimitReached, StorageFull
 from penstock.server import Problem
-from penstock_recipes.answers import Refusing
-from penstock_recipes.exports.quotas import storage_words
-
-T = TypeVar("T")
+from penstock_recipes.exports.faults import storage_words
 
 IdempotencyKey = Annotated[
     str | None,
@@ -28,22 +23,6 @@ IdempotencyKey = Annotated[
 ]
 
 
-class Shape(BaseModel):
-    """Names are camelCase on the wire."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
-
-
-class Success(Shape, Generic[T]):
-    success: Literal[True] = True
-    data: T
-
-
-def success(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    body = msgspec.json.encode({"success": True, "data": data})
-    return Response(body, status, headers, "application/json")
-
-
 def event(name: str, told: Mapping[str, object]) -> bytes:
     """One of a stream's."""
     return f"event: {name}\ndata: ".encode() + msgspec.json.encode(told) + b"\n\n"
@@ -52,10 +31,6 @@ def event(name: str, told: Mapping[str, object]) -> bytes:
 def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
     headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-
-
-def refusing(tag: str) -> APIRouter:
-    return APIRouter(tags=[tag], route_class=Refusing)
 
 
 @contextmanager

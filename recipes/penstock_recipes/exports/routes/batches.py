@@ -1,11 +1,10 @@
 """Several documents at once, and what has been made of them as one ZIP."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from penstock import IdempotencyMismatch, JobState
@@ -24,63 +23,16 @@ from penstock.server import (
     start_each,
     visible_jobs,
 )
-from penstock_recipes.exports.routes.answers import (
-    IdempotencyKey,
-    Shape,
-    Success,
-    event,
-    event_stream,
-    refusing,
-    success,
-    within_quotas,
-)
+from penstock_recipes.answers import Success, refusing, success
+from penstock_recipes.exports.routes.answers import IdempotencyKey, event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
-from penstock_recipes.exports.routes.jobs import KIND, STATUS, Options, Status, percent_of
-from penstock_recipes.exports.shapes import Template
+from penstock_recipes.exports.routes.jobs import KIND, STATUS, percent_of
+from penstock_recipes.exports.shapes import Batch, BatchRequest, Partial, StartedBatch
 from penstock_recipes.exports.store import Asked, add_batch, earlier_batch, jobs_of_batch
 
 router = refusing("exports")
 
-MOST = 10
 _ZIP: dict[str, Any] = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
-
-
-class BatchRequest(Shape):
-    document_ids: list[UUID] = Field(min_length=1, max_length=MOST, description="One PDF is made of each, once.")
-    template_slug: Template | None = None
-    options: Options = Options()
-
-
-class BatchItem(Shape):
-    job_id: UUID
-    document_id: UUID
-
-
-class StartedBatch(Shape):
-    batch_id: UUID
-    jobs: list[BatchItem]
-
-
-class BatchJob(BatchItem):
-    status: Status
-    progress: float = Field(ge=0, le=100)
-
-
-class Batch(Shape):
-    batch_id: UUID
-    status: Literal["processing", "completed"] = Field(description="Completed when nothing of it is left to do.")
-    progress: float = Field(ge=0, le=100, description="How much of it has ended, in percent.")
-    completed_count: int
-    failed_count: int
-    total_count: int
-    jobs: list[BatchJob]
-
-
-class Partial(Shape):
-    message: str = Field(examples=["Batch partially complete"])
-    completed_count: int = Field(examples=[3])
-    total_count: int = Field(examples=[5])
-    completed_jobs: list[UUID]
 
 
 @router.post(

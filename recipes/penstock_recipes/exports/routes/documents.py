@@ -1,6 +1,5 @@
 """Documents: the résumés that exports are made of."""
 
-from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
@@ -8,47 +7,16 @@ import psycopg
 from fastapi import Query
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
-from pydantic import Field
 from starlette.responses import Response
 
 from penstock.server import Caller, Identity, Problem, Services, Shared, problems
-from penstock_recipes.exports.resume import Name, Resume
-from penstock_recipes.exports.routes.answers import Shape, Success, refusing, success
+from penstock_recipes.answers import Success, refusing, success
+from penstock_recipes.exports.resume import Resume
+from penstock_recipes.exports.shapes import Changes, Document, Documents, NewDocument
 
 router = refusing("documents")
 
 _COLUMNS = 'id, title, version, created_at as "createdAt", updated_at as "updatedAt"'
-
-
-class NewDocument(Shape):
-    title: Name = Field(examples=["Ada's résumé"])
-    data: Resume
-    user_id: Name | None = Field(default=None, description="Whose it is to be; for the service only.")
-
-
-class Changes(Shape):
-    title: Name | None = None
-    data: Resume | None = None
-    version: int | None = Field(
-        default=None, ge=1, le=2**31 - 1, description="Changes only this version: 409 when there is another by now."
-    )
-
-
-class Summary(Shape):
-    id: UUID
-    title: str
-    version: int
-    created_at: datetime
-    updated_at: datetime
-
-
-class Document(Summary):
-    data: dict[str, Any]
-
-
-class Documents(Shape):
-    documents: list[Summary]
-    next_cursor: UUID | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
 
 
 @router.post(

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from fastapi import Query
 from psycopg.rows import dict_row
-from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from penstock.server import Caller, Identity, Problem, Service, Services, Shared, link_to, problems
-from penstock_recipes.exports.cleaning import clean_up
-from penstock_recipes.exports.routes.answers import Shape, Success, refusing, success
+from penstock_recipes.answers import Success, refusing, success
+from penstock_recipes.exports.shapes import Cleaned, DownloadLink, History
+from penstock_recipes.exports.store import clean_up
 
 router = refusing("exports")
 
@@ -21,36 +21,6 @@ _COLUMNS = """
   template_slug as "templateSlug", file_name as "fileName", file_path as "filePath", file_size as "fileSize",
   page_count as "pageCount", download_count as "downloadCount", expires_at as "expiresAt", created_at as "createdAt"
 """
-
-
-class Export(Shape):
-    id: UUID
-    job_id: UUID
-    document_id: UUID | None = Field(description="Null when the document has been deleted since.")
-    document_version: int
-    format: Literal["pdf"]
-    template_slug: str
-    file_name: str = Field(examples=["Ada's résumé.pdf"])
-    file_path: str
-    file_size: int
-    page_count: int
-    download_count: int
-    expires_at: datetime
-    created_at: datetime
-
-
-class History(Shape):
-    exports: list[Export]
-    next_cursor: UUID | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
-
-
-class DownloadLink(Shape):
-    url: str
-    expires_at: datetime
-
-
-class Cleaned(Shape):
-    deleted_count: int
 
 
 @router.get(

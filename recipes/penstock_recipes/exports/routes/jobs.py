@@ -1,12 +1,9 @@
 """One export: ask for it, look at it, watch it, cancel it."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
-import msgspec
-from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from penstock import JobState
@@ -24,24 +21,15 @@ from penstock.server import (
     start,
     visible_job,
 )
+from penstock_recipes.answers import Success, refusing, success
 from penstock_recipes.exports.faults import fault_of
-from penstock_recipes.exports.routes.answers import (
-    IdempotencyKey,
-    Shape,
-    Success,
-    event,
-    event_stream,
-    refusing,
-    success,
-    within_quotas,
-)
+from penstock_recipes.exports.routes.answers import IdempotencyKey, event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
-from penstock_recipes.exports.shapes import ColorMode, Margins, Metadata, PageSize, Quality, Template
+from penstock_recipes.exports.shapes import ExportJob, ExportRequest, Message, StartedExport, Status
 
 router = refusing("exports")
 
 KIND = "export_pdf"
-Status = Literal["pending", "processing", "completed", "failed", "cancelled"]
 STATUS: dict[JobState, Status] = {
     JobState.BLOCKED: "pending",
     JobState.SCHEDULED: "pending",
@@ -51,73 +39,6 @@ STATUS: dict[JobState, Status] = {
     JobState.FAILED: "failed",
     JobState.CANCELLED: "cancelled",
 }
-
-
-class Options(Shape):
-    """How the PDF is to look."""
-
-    template_slug: Template | None = Field(default=None, description="As beside the options.")
-    page_size: PageSize = "Letter"
-    margins: Margins = Field(default=Margins(), description="In inches.")
-    quality: Quality = Field(
-        default="normal", description="`draft` is small and fast, `high` hyphenates and is PDF/A-2u where it can be."
-    )
-    color_mode: ColorMode = "color"
-    metadata: Metadata = Field(default=Metadata(), description="What the document does not say better.")
-
-    def as_params(self, document: UUID, version: int, template: Template | None) -> dict[str, Any]:
-        """A job's arguments, all of them: two requests for the same are the same. Of a document that was changed
-        meanwhile it is another, since the first may have read it already."""
-        return {
-            "document_id": str(document),
-            "document_version": version,
-            "template": template or self.template_slug or "minimal",
-            "page_size": self.page_size,
-            "margins": msgspec.to_builtins(self.margins),
-            "quality": self.quality,
-            "color_mode": self.color_mode,
-            "metadata": msgspec.to_builtins(self.metadata),
-        }
-
-
-class ExportRequest(Shape):
-    document_id: UUID
-    template_slug: Template | None = Field(default=None, description="`minimal` unless given.")
-    options: Options = Options()
-
-
-class StartedExport(Shape):
-    job_id: UUID
-    created: bool = Field(
-        description="False when an unfinished export of the same document, unchanged, and options stands for it."
-    )
-
-
-class ExportJob(Shape):
-    id: UUID
-    status: Status
-    progress: float = Field(ge=0, le=100)
-    result_url: str | None = Field(description="Where to fetch the file, for an hour.")
-    error: str | None = Field(description="Why it failed; while it is pending, why the last attempt did.")
-    message: str | None = Field(description="What it is at, or when it is tried again.")
-    document_id: UUID
-    document_version: int | None = Field(description="The version that was printed.")
-    history_id: UUID | None
-    file_size: int | None
-    page_count: int | None
-    warnings: list[str] = Field(
-        description="What could not be printed as it was written, such as a script that no font here has."
-    )
-    attempts: int
-    max_attempts: int
-    run_after: datetime = Field(description="When it may begin, or begin again.")
-    created_at: datetime
-    started_at: datetime | None
-    completed_at: datetime | None
-
-
-class Message(Shape):
-    message: str = Field(examples=["Job cancelled"])
 
 
 @router.post(
