@@ -830,8 +830,8 @@ CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_erro
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: hand_to(text, bigint); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.hand_to(p_queue text, p_since bigint) RETURNS bigint
+-- Name: hand_to(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.hand_to(p_queue text) RETURNS bigint
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2806,9 +2806,9 @@ GRANT ALL ON FUNCTION penstock.get_my_job(p_id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) TO service_role;
 
--- Name: FUNCTION hand_to(p_queue text, p_since bigint); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text, p_since bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.hand_to(p_queue text, p_since bigint) TO service_role;
+-- Name: FUNCTION hand_to(p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.hand_to(p_queue text) TO service_role;
 
 -- Name: FUNCTION has_ended(p_horizon xid8, p_noted_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.has_ended(p_horizon xid8, p_noted_at timestamp with time zone) FROM PUBLIC;

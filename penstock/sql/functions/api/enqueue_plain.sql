@@ -19,12 +19,11 @@ declare
   v_lease bigint;
   v_notice text;
   v_large boolean := penstock.is_large(p_args);
-  -- as waiting_now, once for both looks
-  v_since bigint := coalesce((select waiting_since from penstock.time_floors order by number desc limit 1), 0);
+  -- null: nobody waits
+  v_direct boolean := (select bool_or(direct) from penstock.waiting_now where queue = p_queue);
 begin
-  if p_hand and v_run_at <= v_now
-     and exists (select from penstock.waiting where queue = p_queue and number >= v_since and direct) then
-    v_lease := penstock.hand_to(p_queue, v_since);
+  if v_direct and p_hand and v_run_at <= v_now then
+    v_lease := penstock.hand_to(p_queue);
     -- the fields of a claim, in their order
     v_notice := pg_catalog.json_build_array(v_lease, p_queue, pg_catalog.json_build_array(
       p_id, p_kind, p_priority, 0, 1, p_max_attempts, 1, 0, p_owner, p_org, null, v_now, p_args::text, p_options::text));
@@ -50,7 +49,7 @@ begin
   end if;
   if v_lease is not null then
     perform pg_notify((select hand from penstock.channels), v_notice);
-  elsif exists (select from penstock.waiting where queue = p_queue and number >= v_since) then
+  elsif v_direct is not null then
     perform penstock.wake(p_queue);
   end if;
 end

@@ -13,14 +13,11 @@ declare
   v_above bigint;
   v_left int := p_most;
   v_jobs int;
+  v_under_quota boolean;
   v_oldest timestamptz;
 begin
   jobs := 0;
   for v_line in 0 .. 1 loop
-    -- most queues have nothing under quotas, and no floor of them
-    exit when v_line = 1
-          and not exists (select from penstock.floors where queue = p_queue and line = 1)
-          and not exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1);
     select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
     v_above := 2147483648;
     for i in 1 .. coalesce(cardinality(v_floor.priorities), 0) loop
@@ -43,8 +40,11 @@ begin
       oldest := least(oldest, v_oldest);
       v_above := v_floor.priorities[i];
     end loop;
-    select count(*), min(run_at)
-      into v_jobs, v_oldest
+    -- most queues have nothing under quotas, and no floor of them
+    select count(*), min(run_at),
+           exists (select from penstock.floors where queue = p_queue and line = 1)
+           or exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1)
+      into v_jobs, v_oldest, v_under_quota
       from (select run_at from penstock.jobs
              where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line and priority < v_above
              limit v_left) as few;
@@ -71,6 +71,7 @@ begin
       v_left := v_left - v_jobs;
       oldest := least(oldest, v_oldest);
     end if;
+    exit when not v_under_quota;
   end loop;
 end
 $$;

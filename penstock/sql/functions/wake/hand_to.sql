@@ -1,6 +1,6 @@
 -- The lease of an idle worker that a new job of the queue may be handed to at once, or null: when nobody waits for that,
--- when the queue is paused or has limits or turns, or when it has jobs that come first. Nobody waits below p_since.
-create or replace function penstock.hand_to(p_queue text, p_since bigint)
+-- when the queue is paused or has limits or turns, or when it has jobs that come first.
+create or replace function penstock.hand_to(p_queue text)
 returns bigint
 language plpgsql
 set enable_seqscan = off
@@ -15,8 +15,8 @@ begin
   end if;
   v_lease := (
     select w.lease
-      from penstock.waiting as w
-     where w.queue = p_queue and w.number >= p_since and w.direct
+      from penstock.waiting_now as w
+     where w.queue = p_queue and w.direct
        and exists (select from pg_stat_get_activity(w.backend))
        and exists (select from penstock.leases as l where l.id = w.lease)
      order by random()
