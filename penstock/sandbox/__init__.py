@@ -16,14 +16,30 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from penstock.errors import PenstockError
+from penstock.sandbox.folder import work_folder
 from penstock.sandbox.process import Limits, Process, launched_call, random_account, started
+from penstock.sandbox.slots import Slots
 
-__all__ = ["Answer", "Limits", "Process", "ProgramFailed", "Reason", "call", "random_account", "started"]
+__all__ = [
+    "Answer",
+    "Limits",
+    "Process",
+    "ProgramFailed",
+    "Reason",
+    "Slots",
+    "call",
+    "random_account",
+    "started",
+    "work_folder",
+]
 
 log = logging.getLogger(__name__)
+Facts = TypeVar("Facts")
 
 # where Python and its libraries are; keys and database URLs stay here
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH")
@@ -59,6 +75,14 @@ class Answer:
 
     facts: Any
     content: bytes = field(repr=False)
+
+    def read(self, type: type[Facts]) -> Facts:
+        """The facts, if they have this shape. A program that gives others has failed, as if it had crashed: whoever
+        breaks it writes its answer."""
+        try:
+            return msgspec.convert(self.facts, type)
+        except msgspec.ValidationError as error:
+            raise ProgramFailed(Reason.CRASHED, f"gave other facts than it should: {error}") from None
 
 
 async def call(

@@ -68,12 +68,14 @@ async def started(
     nice: int = 0,
     stderr: IO[bytes] | int = subprocess.DEVNULL,
     max_line: int = 64 * 1024,
+    known_by: str | None = None,
 ) -> AsyncIterator[Process]:
     """Runs a program (an absolute path, and its arguments) while the block runs.
 
     It inherits no environment but `env` and no descriptor but the three that every process has. `account` is another
     user's number, which root may give it. `wired`: it has its input at 3 and its output at 4, and none at 0 and 1.
-    However the block ends, the process and its whole group are killed and reaped.
+    However the block ends, the process and its whole group are killed and reaped. A program that starts others which
+    leave its group has something in all their command lines, such as a folder of its own: these are `known_by` it.
 
         async with started(["/bin/cat"], Limits(wall=5), env={}) as process:
             process.writer.write(b"hello")
@@ -83,7 +85,7 @@ async def started(
     order = _order(limits, account=account, wired=wired, nice=nice)
     # -I -S: neither our settings nor our libraries are of use to it, and finding them takes time
     interpreter = [sys.executable, "-I", "-S", "-B", _LAUNCHER, json.dumps(order)]
-    async with _launched([*interpreter, *command], env, cwd, stderr, max_line) as process:
+    async with _launched([*interpreter, *command], env, cwd, stderr, max_line, known_by) as process:
         yield process
 
 
@@ -120,7 +122,12 @@ def _order(limits: Limits, **more: object) -> dict[str, object]:
 
 @asynccontextmanager
 async def _launched(
-    command: list[str], env: Mapping[str, str], cwd: str | Path, stderr: IO[bytes] | int, max_line: int
+    command: list[str],
+    env: Mapping[str, str],
+    cwd: str | Path,
+    stderr: IO[bytes] | int,
+    max_line: int,
+    known_by: str | None = None,
 ) -> AsyncIterator[Process]:
     # Sockets, not pipes. asyncio's own processes have pipes, and wait for these to be read to their end: one that was
     # killed with a full pipe is waited for until the end of days (in Python 3.11.2, among others). Two, for an answer
@@ -129,7 +136,7 @@ async def _launched(
         with ExitStack() as theirs:
             to_it, its_input = _pair(ours, theirs)
             from_it, its_output = _pair(ours, theirs)
-            child = _Child(command, env, cwd, (its_input, its_output), stderr)
+            child = _Child(command, env, cwd, (its_input, its_output), stderr, known_by)
         try:
             reader, other = await asyncio.open_unix_connection(sock=from_it, limit=max_line)
             ours.callback(other.transport.abort)
@@ -157,7 +164,9 @@ class _Child:
         cwd: str | Path,
         both: tuple[socket.socket, socket.socket],
         stderr: IO[bytes] | int,
+        known_by: str | None,
     ) -> None:
+        self._known_by = known_by
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[int] = self._loop.create_future()
         self._lock = threading.Lock()
@@ -206,7 +215,7 @@ class _Child:
             with self._lock:
                 self._kill_group()
             deadline = time.monotonic() + _TO_END
-            while _others_in(self.pid) and time.monotonic() < deadline:
+            while _are_left(self.pid, self._known_by) and time.monotonic() < deadline:
                 # what was killed may go on writing for a moment
                 time.sleep(0.005)
         code = self._reap()
@@ -230,16 +239,22 @@ class _Child:
             os.killpg(self.pid, signal.SIGKILL)
 
 
-def _others_in(group: int) -> bool:
-    """Whether any but the first process of a group still runs. Those that only wait to be buried (Z) do not count: that
-    is for the one who adopted them."""
+def _are_left(group: int, known_by: str | None) -> bool:
+    """Whether any but the first process of a group still runs, or one that has left it: such are killed here. What only
+    waits to be buried (Z) does not count: that is for the one who adopted it."""
+    found = False
     for each in os.listdir("/proc"):  # noqa: PTH208  (there may be thousands)
         if each.isdecimal() and int(each) != group:
             with suppress(OSError), open(f"/proc/{each}/stat", "rb") as file:  # noqa: PTH123
                 state, _, its_group, *_ = file.read().rpartition(b")")[2].split()
-                if int(its_group) == group and state not in b"ZX":
-                    return True
-    return False
+                if state in b"ZX":
+                    continue
+                if int(its_group) == group:
+                    found = True
+                elif known_by is not None and known_by.encode() in Path(f"/proc/{each}/cmdline").read_bytes():
+                    found = True
+                    os.kill(int(each), signal.SIGKILL)
+    return found
 
 
 @atexit.register

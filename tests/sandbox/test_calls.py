@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock.sandbox import Limits, ProgramFailed, Reason, Slots, call
 
 pytestmark = pytest.mark.root
 
@@ -20,6 +20,29 @@ async def test_what_a_function_makes_comes_back() -> None:
     data = os.urandom(3_000_000)
     answer = await call(HOSTILE, "echo", LIMITS, data=data, asked={"times": 2})
     assert (answer.facts, answer.content) == ({"size": 3_000_000}, 2 * data)
+
+
+async def test_facts_of_another_shape_are_those_of_a_program_that_crashed() -> None:
+    answer = await call(HOSTILE, "echo", LIMITS, data=b"abc")
+    assert answer.read(dict[str, int]) == {"size": 3}
+    with pytest.raises(ProgramFailed, match="other facts") as failed:
+        answer.read(dict[str, str])
+    assert failed.value.reason is Reason.CRASHED
+
+
+async def test_no_more_run_beside_each_other_than_there_are_slots() -> None:
+    slots, inside, most = Slots(2), 0, 0
+
+    async def work() -> None:
+        nonlocal inside, most
+        async with slots:
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(work() for _ in range(6)))
+    assert most == 2
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,18 @@
 """Of a sandboxed program nothing is left, however its caller leaves."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import psutil
 import pytest
 
-from penstock.sandbox import Limits, call, started
+from penstock.sandbox import Limits, call, started, work_folder
 
 pytestmark = pytest.mark.root
 
@@ -75,6 +77,32 @@ async def test_what_a_program_has_started_goes_with_it() -> None:
         assert await process.reader.read() == b"x"
         assert await process.wait() == 0
     assert running(words) == []
+
+
+async def test_what_has_left_its_group_is_known_by_its_command_line(tmp_path: Path) -> None:
+    words = str(tmp_path)
+    child = "import os, sys, time; os.setsid(); os.write(1, b'x'); time.sleep(600)"
+    program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', *sys.argv[1:]]).wait()"
+    command = [sys.executable, "-c", program, child, words]
+    async with asyncio.timeout(30), started(command, LIMITS, env={}, known_by=words) as process:
+        assert await process.reader.readexactly(1) == b"x"
+        assert len(running(words)) == 2
+    assert running(words) == []
+
+
+def test_a_work_folder_is_gone_in_the_end_and_so_are_those_that_were_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("ours-dead", "ours-busy", "theirs-dead"):
+        (tmp_path / name).mkdir()
+        if name.endswith("dead"):
+            os.utime(tmp_path / name, (0, 0))
+    with suppress(OSError), work_folder("ours") as folder:
+        (folder / "below").mkdir()
+        assert {path.name for path in tmp_path.iterdir()} == {folder.name, "ours-busy", "theirs-dead"}
+        raise OSError
+    assert not folder.exists()
 
 
 async def test_a_program_that_cannot_be_run_is_one_that_ended() -> None:

@@ -3,8 +3,6 @@ taken over has that recording and nothing else, and cancelling the job ends it."
 
 from pathlib import Path
 
-import msgspec
-
 from penstock import PenstockError
 from penstock.sandbox import Limits, ProgramFailed, Reason, call
 from penstock_recipes.calls import decoder
@@ -34,7 +32,7 @@ async def _call(function: str, source: Path, writes: dict[str, Path], max_second
         answer = await call(
             _PROGRAM, function, _LIMITS, asked={"max_seconds": max_seconds}, reads={"source": source}, writes=writes
         )
-        return decoder.facts_from(answer.facts)
+        return answer.read(AudioFacts)
     except ProgramFailed as error:
         if error.reason is Reason.REFUSED:
             raise NoAudio(str(error)) from None
@@ -43,6 +41,3 @@ async def _call(function: str, source: Path, writes: dict[str, Path], max_second
         if error.reason in _FINAL:
             raise NoAudio("the file breaks what should decode it") from error
         raise
-    except msgspec.ValidationError as error:
-        # who breaks the program writes its answer
-        raise NoAudio("the file breaks what should decode it") from error

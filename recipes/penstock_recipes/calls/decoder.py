@@ -60,14 +60,14 @@ def extract_audio(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -
     """The sound of any audio or video file, as FLAC."""
     with made(to) as folded, source.open("rb") as file, to.open("w+b") as flac, folded.open("w+b") as mono:
         facts, _ = extract(b"", file, flac, mono, max_seconds)
-    return facts_from(facts)
+    return msgspec.convert(facts, AudioFacts)
 
 
 def to_ogg_opus(source: Path, to: Path, *, max_seconds: float = MAX_SECONDS) -> AudioFacts:
     """OGG Opus as SpeechKit takes it: 48 kHz, 32 kbit/s a channel."""
     with made(to), source.open("rb") as file, to.open("w+b") as ogg:
         facts, _ = convert(b"", file, ogg, max_seconds)
-    return facts_from(facts)
+    return msgspec.convert(facts, AudioFacts)
 
 
 @contextmanager
@@ -84,10 +84,6 @@ def made(to: Path) -> Iterator[Path]:
         raise
     finally:
         folded.unlink(missing_ok=True)
-
-
-def facts_from(told: object) -> AudioFacts:
-    return msgspec.convert(told, AudioFacts)
 
 
 def prepare(**_: object) -> None:

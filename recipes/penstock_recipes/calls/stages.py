@@ -14,14 +14,17 @@ from uuid import UUID
 import msgspec
 
 from penstock import Cancel, Context, Fail, Snooze
+from penstock.sandbox import work_folder
 from penstock_recipes.calls.audio import extract_audio, to_ogg_opus
 from penstock_recipes.calls.decoder import NoAudio
 from penstock_recipes.calls.providers.analysis import AnalysisFailed, Analyst
 from penstock_recipes.calls.providers.transcription import Transcriber, Transcript, TranscriptionFailed
 from penstock_recipes.calls.store import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
-from penstock_recipes.calls.work_folder import work_folder
 
 T = TypeVar("T")
+FOLDER = "penstock-call"
+ABANDONED = 2 * 3600
+"""Seconds; twice as long as any stage may take. Somebody's recording may have been left there."""
 
 
 class Extracted(msgspec.Struct, frozen=True, rename="camel"):
@@ -72,7 +75,7 @@ class Stages:
         if raw is None:
             raise Gone("the recording is not there any more; upload it again")
         await ctx.progress(5, "Fetching the recording…")
-        with work_folder() as folder:
+        with work_folder(FOLDER, abandoned=ABANDONED) as folder:
             source = await self._files.fetch(raw, folder / "raw")
             await ctx.progress(40, "Extracting the sound…")
             facts = await extract_audio(source, made := folder / "audio.flac")
@@ -91,7 +94,7 @@ class Stages:
             await self._forget(call, None)
             return Started(None, audio.path, None)
         await ctx.progress(10, "Preparing the sound…")
-        with work_folder() as folder:
+        with work_folder(FOLDER, abandoned=ABANDONED) as folder:
             sound = folder / "audio.ogg"
             if ogg is None:
                 ogg = await self._make_ogg(ctx, call, audio, sound)
@@ -146,7 +149,8 @@ class Stages:
                 _, found = await self._files.look_up(call.org, call.id, "ogg")
                 if "ogg" not in found:
                     raise Gone("the sound to be transcribed is not there any more; try again")
-                return await self._files.fetch(found["ogg"], ending.enter_context(work_folder()) / "audio.ogg")
+                folder = ending.enter_context(work_folder(FOLDER, abandoned=ABANDONED))
+                return await self._files.fetch(found["ogg"], folder / "audio.ogg")
 
             try:
                 return await self._transcriber.poll(operation, audio)

@@ -13,9 +13,10 @@ from calls.conftest import Make
 from calls.expected import files_made_of
 from calls.providers import Clerk, Reader
 from penstock import Penstock
+from penstock.sandbox import work_folder
 from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, STAGES
 from penstock_recipes.calls.providers.analysis import AnalysisFailed
-from penstock_recipes.calls.work_folder import work_folder
+from penstock_recipes.calls.stages import ABANDONED, FOLDER
 from shared.asking import names_in
 from tests.conftest import Connect
 
@@ -164,6 +165,6 @@ def test_what_a_killed_worker_left_on_its_machine_is_removed_by_the_next(
         (tmp_path / name / "raw").write_bytes(SOUND)
         if name != "penstock-call-busy":
             os.utime(tmp_path / name, (long_ago, long_ago))
-    with work_folder() as folder:
+    with work_folder(FOLDER, abandoned=ABANDONED) as folder:
         assert {path.name for path in tmp_path.iterdir()} == {folder.name, "penstock-call-busy", "somebody-elses"}
     assert not folder.exists()

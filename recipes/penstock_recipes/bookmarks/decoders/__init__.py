@@ -1,17 +1,12 @@
 """Strangers' pictures and PDFs are opened in a sandbox: they may crash, swell or never end there."""
 
-import asyncio
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
-from weakref import WeakKeyDictionary
-
-import msgspec
 
 from penstock import PenstockError
-from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock.sandbox import Limits, ProgramFailed, Reason, Slots, call
 from penstock_recipes.bookmarks.failures import NotThere, PageFailed
 
 log = logging.getLogger(__name__)
@@ -21,11 +16,10 @@ PICTURES = Path(__file__).with_name("picture.py")
 PDFS = Path(__file__).with_name("pdf.py")
 LIMITS = Limits(cpu=10, wall=30, memory=1024**3)
 MAX_BYTES = 64 * 1024**2
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-_BROKEN = "The file broke the program that reads it"
+_slots = Slots()
 _TOLD = {
     Reason.RAISED: "The file is damaged",
-    Reason.CRASHED: _BROKEN,
+    Reason.CRASHED: "The file broke the program that reads it",
     Reason.TIMEOUT: "The file took too long to read",
     Reason.CPU: "The file took too long to read",
     Reason.MEMORY: "The file takes too much memory to open",
@@ -45,10 +39,10 @@ async def read_file(
     not: a NotThere, unless the machine was too busy. Whatever went wrong, this process goes on."""
     if len(data) > MAX_BYTES:
         raise NotThere(f"The file is larger than {MAX_BYTES // 1024**2} MB")
-    # as many as there are cores: more would take their memory and be no sooner
-    async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(os.cpu_count() or 1)):
+    async with _slots:
         try:
             answer = await call(program, function, limits, data=data, asked=asked)
+            return answer.read(facts), answer.content
         except ProgramFailed as error:
             if error.reason is Reason.MISSING:
                 raise PenstockError(f"bookmarks need {error}: pip install 'penstock-recipes[bookmarks]'") from None
@@ -56,8 +50,3 @@ async def read_file(
                 log.info("a stranger's file could not be read: %s", error)
             failed = PageFailed if error.reason is Reason.TIMEOUT else NotThere
             raise failed(_TOLD.get(error.reason, str(error)[:200])) from None
-    try:
-        return msgspec.convert(answer.facts, facts), answer.content
-    except msgspec.ValidationError:
-        # who breaks the program writes its answer
-        raise NotThere(_BROKEN) from None

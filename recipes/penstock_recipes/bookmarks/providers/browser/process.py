@@ -4,15 +4,12 @@ import asyncio
 import logging
 import os
 import shutil
-import signal
-import tempfile
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.sandbox import Limits, random_account, started
+from penstock.sandbox import Limits, random_account, started, work_folder
 from penstock_recipes.bookmarks.providers.browser.devtools import DevTools, Gone
 from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser
 
@@ -24,7 +21,6 @@ LIMITS = Limits(wall=120, memory=2 * 1024**3, file_size=100 * 1024**2)
 PROCESSES = 1000
 """With their threads, of which Chromium has about a hundred."""
 MAX_MESSAGE = 64 * 1024 * 1024
-_PREFIX = "penstock-chromium-"
 _ABANDONED = 3600
 """Seconds; far longer than anybody looks at a page."""
 _tried: dict[str, bool] = {}
@@ -54,39 +50,26 @@ _ALWAYS = (
 @asynccontextmanager
 async def running_chromium(executable: str, *more: str) -> AsyncIterator[DevTools]:
     """A browser of one's own, killed with all its processes when the block ends, however that comes about."""
-    _remove_abandoned()
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    try:
+    with work_folder("penstock-chromium", abandoned=_ABANDONED) as folder:
         limits, account = LIMITS, None
         if os.geteuid() == 0:
             # an account of its own, so the limit is for this browser alone
             limits, account = replace(LIMITS, processes=PROCESSES), random_account()
             os.chown(folder, account, account)
         arguments = [*_ALWAYS, f"--user-data-dir={folder}", *([] if await _sandbox_works() else ["--no-sandbox"])]
-        # Chromium reads commands from 3 and answers on 4: no port that a page or a neighbour could talk to
+        # Chromium reads commands from 3 and answers on 4: no port that a page or a neighbour could talk to. It is not
+        # asked to close in the end: it has nothing to save, and a page may make it slow to listen. Its process that
+        # reports crashes leaves the group.
         with (folder / "stderr").open("wb") as stderr:
             async with (
                 started(
                     [executable, *arguments, *more], limits, env=_environment(folder), cwd=folder, account=account,
-                    wired=True, nice=10, stderr=stderr, max_line=MAX_MESSAGE,
+                    wired=True, nice=10, stderr=stderr, max_line=MAX_MESSAGE, known_by=str(folder),
                 ) as process,
                 DevTools(process.reader, process.writer) as tools,
             ):  # fmt: skip
                 await _greet(tools, folder)
                 yield tools
-    finally:
-        # not asked to close: it has nothing to save, and a page may make it slow to listen
-        with suppress(TimeoutError):
-            await asyncio.wait_for(_end_what_is_left(str(folder).encode()), 10)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_abandoned() -> None:
-    """What workers have left that were killed themselves."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            if left.stat().st_mtime < time.time() - _ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
 
 
 async def _greet(tools: DevTools, folder: Path) -> None:
@@ -118,24 +101,3 @@ async def _sandbox_works() -> bool:
         if not _tried.setdefault(found, False):
             log.warning("user namespaces do not work here: Chromium runs without its sandbox")
     return _tried[found]
-
-
-async def _end_what_is_left(folder: bytes) -> None:
-    """What was killed may go on writing for a moment, and the process that reports crashes has left the group."""
-    while left := _left(folder):
-        for each in left:
-            with suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
-        await asyncio.sleep(0.005)
-
-
-def _left(folder: bytes) -> list[int]:
-    """Processes that have a folder in their command line. Those that only wait to be buried (Z) do not count: that is
-    for the one who adopted them."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            state, *_ = (each / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            if state not in "ZX" and folder in (each / "cmdline").read_bytes():
-                found.append(int(each.name))
-    return found

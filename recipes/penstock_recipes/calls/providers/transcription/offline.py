@@ -3,14 +3,10 @@
 import asyncio
 import hashlib
 import math
-import os
 from pathlib import Path
 from typing import Literal
-from weakref import WeakKeyDictionary
 
-import msgspec
-
-from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock.sandbox import Limits, ProgramFailed, Reason, Slots, call
 from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.providers.transcription import AudioSource, Transcript, TranscriptionFailed
 
@@ -28,8 +24,7 @@ class OfflineTranscriber:
 
     def __init__(self, recognizer: Recognizer | None = None, *, at_once: int | None = None) -> None:
         self._recognizer = recognizer
-        self._at_once = at_once or os.cpu_count() or 1
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._slots = Slots(at_once)
 
     async def start(self, audio: Path, *, name: str, facts: AudioFacts) -> str:  # noqa: ARG002
         """The id is made of the audio and how long it is: the same for each attempt."""
@@ -44,18 +39,15 @@ class OfflineTranscriber:
         # far more than it takes, so that only what is stuck is ended
         cpu = 300 + 5 * int(seconds)
         limits = Limits(cpu=cpu, wall=60 + 2 * cpu, memory=2 * 1024**3)
-        loop = asyncio.get_running_loop()
         try:
-            async with self._turns.setdefault(loop, asyncio.Semaphore(self._at_once)):
+            async with self._slots:
                 asked = {"recognizer": self._recognizer}
                 answer = await call(_PROGRAM, "listen", limits, asked=asked, reads={"source": source})
-            return msgspec.convert(answer.facts, Transcript)
+            return answer.read(Transcript)
         except ProgramFailed as error:
             if error.reason in _FINAL:
                 raise TranscriptionFailed("the recording breaks what should recognize it") from error
             raise
-        except msgspec.ValidationError as error:
-            raise TranscriptionFailed("the recording breaks what should recognize it") from error
 
     async def forget(self, operation: str | None, *, name: str) -> None:
         """Nothing was left anywhere."""

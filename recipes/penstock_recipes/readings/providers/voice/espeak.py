@@ -1,19 +1,20 @@
 """The offline voice: espeak-ng from a wheel."""
 
-import asyncio
-import os
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import msgspec
 
 from penstock import PenstockError
-from penstock.sandbox import Limits, ProgramFailed, Reason, call
+from penstock.sandbox import Limits, ProgramFailed, Reason, Slots, call
 from penstock_recipes.readings.providers.voice import Speech
 
 _SPEAKER = Path(__file__).with_name("speaker.py")
 _LIMITS = Limits(wall=900, cpu=600, memory=1024**3, output=256 * 1024**2)
 """Room for an hour and a half of speech; a chapter has minutes."""
+
+
+class _Facts(msgspec.Struct):
+    rate: int
 
 
 class EspeakVoice:
@@ -26,12 +27,14 @@ class EspeakVoice:
         self._voice = voice
         self._words_per_minute = words_per_minute
         self._pause = pause
-        self.at_once = at_once or os.cpu_count() or 1
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._slots = Slots(at_once)
+
+    @property
+    def at_once(self) -> int:
+        return self._slots.count
 
     async def speak(self, paragraphs: list[str]) -> Speech:
-        loop = asyncio.get_running_loop()
-        async with self._turns.setdefault(loop, asyncio.Semaphore(self.at_once)):
+        async with self._slots:
             return await self._speak(paragraphs)
 
     async def _speak(self, paragraphs: list[str]) -> Speech:
@@ -47,4 +50,4 @@ class EspeakVoice:
                     f"the offline voice needs {error}: pip install 'penstock-recipes[readings]'"
                 ) from None
             raise
-        return Speech(answer.content, msgspec.convert(answer.facts["rate"], int))
+        return Speech(answer.content, answer.read(_Facts).rate)
