@@ -28,6 +28,7 @@ from bench.peers.protocol import arguments, calls
 from bench.processes import ROOT
 from penstock import Handler, Penstock, embedded
 from penstock.engine import Cursor
+from penstock.engine.commands import Complete, Completed, OpenLease
 from penstock.job import Lease
 
 BATCH = 500
@@ -91,16 +92,18 @@ class Bench:
         started = time.perf_counter()
         done = 0
         while done < jobs:
-            claimed = await engine.claim(lease, "default", min(BATCH, jobs - done), cursor)
+            wanted = min(BATCH, jobs - done)
+            claimed = await engine.arun(cursor.claim(lease, "default", wanted))
+            cursor.advance(claimed, wanted)
             if not claimed and cursor.looked_everywhere:
                 raise SystemExit(f"only {done} of {jobs} jobs came")
             if claimed:
-                refused = await engine.complete(lease, claimed)
+                refused = await engine.arun(Complete(lease, [Completed(job.id, job.claims) for job in claimed]))
                 done += len(claimed) - len(refused)
         return time.perf_counter() - started
 
     async def drain_all(self, jobs: int) -> None:
-        await self.drain(await self.app.engine.open_lease("bench", seconds=3600), Cursor(), jobs)
+        await self.drain(await self.app.engine.arun(OpenLease("bench", seconds=3600)), Cursor(), jobs)
 
     async def drain_bare(self) -> None:
         async with self.connection() as connection:
@@ -128,7 +131,7 @@ class Bench:
     async def flow(self, jobs: int, *, pinned: bool) -> list[float]:
         """Drains a continuous flow of jobs in tenths; the rate in each. A backlog is kept all the while."""
         part = jobs // PARTS
-        lease = await self.app.engine.open_lease("bench", seconds=3600)
+        lease = await self.app.engine.arun(OpenLease("bench", seconds=3600))
         cursor = Cursor()
         rates = []
         async with self.connection() as old:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from penstock import Penstock
 from penstock.engine import PostgresEngine
-from penstock.engine.call import Call
+from penstock.engine.postgres.statement import Statement
 
 KEY = "a-service-key-for-benchmarks"
 SECRET = "a-secret-for-benchmarks-of-32-byt"
@@ -50,7 +50,7 @@ def bare(url: str) -> FastAPI:
 
     @api.get("/api/jobs/{id}")
     async def status(id: UUID) -> dict[str, Any]:
-        [row] = await engine.arun(Call(_STATUS, [id], list))
+        [row] = await engine.arun(Statement(_STATUS, [id], list))
         names = (
             "id",
             "type",
@@ -70,7 +70,7 @@ def bare(url: str) -> FastAPI:
     @api.post("/api/jobs/start", status_code=202)
     async def start(body: Start) -> dict[str, Any]:
         text = "select penstock.enqueue(%s, %s::jsonb)"
-        [[id]] = await engine.arun(Call(text, [body.type, json.dumps(body.params)], list))
+        [[id]] = await engine.arun(Statement(text, [body.type, json.dumps(body.params)], list))
         return {"id": id}
 
     return api

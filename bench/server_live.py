@@ -24,8 +24,9 @@ import psycopg
 
 from bench import proc, processes
 from penstock import Penstock, embedded
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import ClaimedJob, Lease, NewJob
+from tests.kit import saying
 
 STATISTICS = 11.0
 """Seconds after which an idle session has told its statistics: Postgres lets it wait for ten."""
@@ -87,19 +88,19 @@ class Jobs:
 
     def __init__(self, app: Penstock, count: int) -> None:
         self._engine = app.engine
-        self._lease: Lease = self._engine.run(calls.open_lease("bench", seconds=3600))
+        self._lease: Lease = self._engine.run(commands.OpenLease("bench", seconds=3600))
         self._engine.enqueue([NewJob(kind="watched") for _ in range(count)])
         self.claimed: list[ClaimedJob] = []
-        while jobs := self._engine.run(calls.claim(self._lease, "default", 500)):
+        while jobs := self._engine.run(commands.Claim(self._lease, "default", 500)):
             self.claimed += jobs
         self._connection = psycopg.connect(app.url(), autocommit=True)
 
     def report(self, job: ClaimedJob, percent: float, message: str) -> None:
-        self._engine.run(calls.report_progress(self._lease, [job], [{"percent": percent, "message": message}]))
+        self._engine.run(saying.report_progress(self._lease, [job], [{"percent": percent, "message": message}]))
 
     def end(self) -> None:
-        self._engine.run(calls.complete(self._lease, self.claimed, ()))
-        self._engine.run(calls.close_lease(self._lease))
+        self._engine.run(saying.complete(self._lease, self.claimed, ()))
+        self._engine.run(commands.CloseLease(self._lease))
         self._connection.close()
 
 
@@ -206,7 +207,7 @@ async def _polling_design(
     async def poll(n: int) -> None:
         await asyncio.sleep(n / POLLERS * POLL_EVERY)
         while time.perf_counter() < until:
-            await app.engine.arun(calls.see_job(job))
+            await app.engine.arun(commands.SeeJob(job))
             await asyncio.sleep(POLL_EVERY)
 
     await asyncio.gather(*(poll(n) for n in range(POLLERS)))

@@ -17,8 +17,8 @@ import psycopg
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
 from penstock.database import Home
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.http import RemoteEngine
+from penstock.engine import PostgresEngine, commands
+from penstock.engine.http import HttpEngine
 from penstock.engine.outage import checked_timeout
 from penstock.engine.postgres.migrate import Migrated
 from penstock.errors import InvalidInput, PenstockError
@@ -140,7 +140,7 @@ class Penstock:
         """Brings the database to this version's schema, and its queues to what the code says of them."""
         migrated = self.home.migrate()
         if self._kinds.queues:
-            self.engine.run(calls.declare_queues(self._kinds.queues))
+            self.engine.run(commands.DeclareQueues(self._kinds.queues))
         return migrated
 
     def add_migrations(self, application: str, folder: Traversable) -> None:
@@ -414,12 +414,12 @@ class Penstock:
         engine = self.engine if api is None else self.remote_engine(api, key)
         return Worker(engine, self._registry(), queues=queues, name=name, grace=grace, lease=lease)
 
-    def remote_engine(self, api: str, key: str | None = None) -> RemoteEngine:
+    def remote_engine(self, api: str, key: str | None = None) -> HttpEngine:
         """The engine behind a server's API, for workers. The service key is `key`, else PENSTOCK_SERVICE_KEY.
 
         From here on the application starts no embedded Postgres: what a handler does with it goes through the API."""
         self.home.only_api = True
-        return RemoteEngine(api, key or os.environ.get("PENSTOCK_SERVICE_KEY", ""))
+        return HttpEngine(api, key or os.environ.get("PENSTOCK_SERVICE_KEY", ""))
 
     async def run_worker(
         self,

@@ -4,45 +4,41 @@ import inspect
 import math
 import threading
 from asyncio import Lock, to_thread
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import Any, NoReturn, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 import msgspec
-import psycopg
 
-from penstock.engine import calls
-from penstock.engine.http import Engine, RemoteEngine
-from penstock.engine.postgres.complete import complete_with
-from penstock.engine.postgres.connections import cut
-from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, run_script
+from penstock.engine.commands import (
+    NULL,
+    CompleteAndEnqueue,
+    Completed,
+    Earlier,
+    Outputs,
+    Progress,
+    RecallSteps,
+    RememberStep,
+)
+from penstock.engine.protocol import AsyncTransaction, Engine, Transaction
 from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow
-from penstock.job import ClaimedJob, JobState, Lease, NewJob
+from penstock.job import ClaimedJob, Lease, NewJob
 from penstock.json import clean, encode_output, from_builtin, loads, return_type
+from penstock.keeper import Keeper
 from penstock.outcome import Cancel, Snooze
-from penstock.storage import ArtifactsOfJob, Keeper, SyncArtifactsOfJob
-from penstock.storage.http import RemoteKeeper
+from penstock.storage import ArtifactsOfJob, SyncArtifactsOfJob
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["Context", "Earlier", "JobContext", "SyncContext"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 Report = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """A job that this one waited for."""
-
-    id: UUID
-    name: str | None
-    kind: str
-    phase: str | None
-    state: JobState
-    args: dict[str, Any]
-    output: Any
 
 
 class _Noted:
@@ -76,7 +72,7 @@ class JobContext:
         self._to_enqueue: list[NewJob] = []
         self._steps: dict[str, Any] | None = None
         self._said: Report = {}
-        self._connection: Any = None
+        self._transaction: Transaction | AsyncTransaction | None = None
         self._cutting = threading.Lock()
 
     @property
@@ -125,14 +121,15 @@ class JobContext:
         """Tells the handler to stop because the job is another worker's by now. For the worker."""
         self.cancel()
         with self._cutting:
-            if self._connection is not None:
+            if self._transaction is not None:
                 # nothing on it can be committed any more, and it may be half open: an answer that never comes
-                cut(self._connection)
+                self._transaction.cut()
 
-    def _forget_connection(self) -> None:
-        """Before the pool has it back: from then on it may be another job's, and is not to be cut with this one."""
+    def _forget_transaction(self) -> None:
+        """Before the pool has its connection back: from then on it may be another job's, and is not to be cut with this
+        one."""
         with self._cutting:
-            self._connection = None
+            self._transaction = None
 
     def progress(
         self,
@@ -173,22 +170,22 @@ class JobContext:
         return jobs[0].id
 
     def _keeper_of_files(self) -> Keeper:
-        if isinstance(self._engine, RemoteEngine):
-            return RemoteKeeper(self._engine)
         if self._keeper is None:
             raise PenstockError("there is no store for artifacts here: run the job with a worker of its application")
         return self._keeper
 
+    def _completion(self, output: bytes | None) -> CompleteAndEnqueue:
+        completed = Completed(self.id, self.job.claims, NULL if output is None else msgspec.Raw(output))
+        progress = Progress(**self._said) if self._said else None
+        return CompleteAndEnqueue(self.lease, completed, self._to_enqueue, progress)
+
     @property
-    def _held_by(self) -> tuple[Lease, int]:
-        return self.lease, self.job.claims
+    def completes_itself(self) -> bool:
+        return self._transaction is not None or bool(self._to_enqueue)
 
     def _may_remember(self) -> bool:
         """A first claim has no steps to recall."""
         return self._steps is None and self.job.claims > 1
-
-    def _read_outputs(self, found: Sequence[dict[str, Any]]) -> list[Earlier]:
-        return [Earlier(**one) for one in found]
 
 
 class Context(JobContext):
@@ -205,7 +202,7 @@ class Context(JobContext):
         super().__init__(job, lease, engine, note, keeper)
         self._held = AsyncExitStack()
         self._opening = Lock()
-        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._transaction: AsyncTransaction | None = None
 
     @overload
     async def step(self, name: str, function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -238,52 +235,42 @@ class Context(JobContext):
         return ArtifactsOfJob(self.job, self.lease, self._keeper_of_files())
 
     async def _recall_steps(self) -> dict[str, Any]:
-        return await self._engine.arun(calls.recall_steps(self.id, self._held_by))
+        steps = await self._engine.arun(RecallSteps(self.lease, self.id, self.job.claims))
+        return {step.name: step.output for step in steps}
 
     async def _remember_step(self, name: str, encoded: bytes) -> bool:
-        return await self._engine.arun(calls.remember_step(self.lease, self.job, name, encoded))
+        step = RememberStep(self.lease, self.id, self.job.claims, name, msgspec.Raw(encoded))
+        return await self._engine.arun(step)
 
     async def outputs(self) -> list[Earlier]:
         """What this job waited for, in the order it was enqueued: each with its state and output."""
-        return self._read_outputs(await self._engine.arun(calls.outputs(self.id, self._held_by)))
+        return await self._engine.arun(Outputs(self.lease, self.id, self.job.claims))
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    async def transaction(self) -> AsyncIterator["psycopg.AsyncConnection[Any]"]:
         """A connection whose writes are committed together with the job's completion, when the handler returns.
 
         If the handler fails, or the job is no longer this worker's, none happens. A second block joins the first.
         """
         async with self._opening:
-            connection = self._connection or await self._hold_connection()
+            if self._transaction is None:
+                self._transaction = await self._held.enter_async_context(self._engine.atransaction())
+                self._held.callback(self._forget_transaction)
+            connection: psycopg.AsyncConnection[Any] = self._transaction.connection
         async with connection.transaction():
             yield connection
 
-    async def _hold_connection(self) -> psycopg.AsyncConnection[Any]:
-        pool = await self._engine.pools.of_this_loop()
-        connection = self._connection = await self._held.enter_async_context(pool.connection())
-        self._held.callback(self._forget_connection)
-        await connection.execute("begin")
-        return connection
-
-    @property
-    def completes_itself(self) -> bool:
-        return self._connection is not None or bool(self._to_enqueue)
-
     async def complete(self, output: bytes | None) -> bool:
         """Commits the handler's transaction with what it enqueued and its completion; False when the job is lost."""
-        if isinstance(self._engine, RemoteEngine):
-            return await self._engine.acomplete_with(self.lease, self.job, output, self._to_enqueue, self._said)
+        if self._transaction is None:
+            return await self._engine.arun(self._completion(output))
         async with self._held:
-            connection = self._connection or await self._hold_connection()
-            script = complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
-            accepted = await arun_script(AsyncPsycopg(connection, self._engine.schema), script, self._engine.schema)
-            await connection.execute("commit" if accepted else "rollback")
-            return accepted
+            return await self._transaction.complete(self._completion(output))
 
     async def let_go(self) -> None:
         """Rolls back what the handler wrote, unless it is committed. For the worker."""
-        if self._connection is not None:
-            # not put back to be used again: it is in a transaction, and the pool closes such
+        if self._transaction is not None:
+            # its connection is not put back to be used again: it is in a transaction, and the pool closes such
             await self._held.aclose()
 
 
@@ -301,7 +288,7 @@ class SyncContext(JobContext):
         super().__init__(job, lease, engine, note, keeper)
         self._held = ExitStack()
         self._opening = threading.Lock()
-        self._connection: psycopg.Connection[Any] | None = None
+        self._transaction: Transaction | None = None
 
     def progress(
         self,
@@ -341,47 +328,38 @@ class SyncContext(JobContext):
         return SyncArtifactsOfJob(self.job, self.lease, self._keeper_of_files())
 
     def _recall_steps(self) -> dict[str, Any]:
-        return self._engine.run(calls.recall_steps(self.id, self._held_by))
+        steps = self._engine.run(RecallSteps(self.lease, self.id, self.job.claims))
+        return {step.name: step.output for step in steps}
 
     def _remember_step(self, name: str, encoded: bytes) -> bool:
-        return self._engine.run(calls.remember_step(self.lease, self.job, name, encoded))
+        step = RememberStep(self.lease, self.id, self.job.claims, name, msgspec.Raw(encoded))
+        return self._engine.run(step)
 
     def outputs(self) -> list[Earlier]:
         """What this job waited for, in the order it was enqueued: each with its state and output."""
-        return self._read_outputs(self._engine.run(calls.outputs(self.id, self._held_by)))
+        return self._engine.run(Outputs(self.lease, self.id, self.job.claims))
 
     @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+    def transaction(self) -> Iterator["psycopg.Connection[Any]"]:
         """A connection whose writes are committed together with the job's completion; see Context.transaction."""
         with self._opening:
-            connection = self._connection or self._hold_connection()
+            if self._transaction is None:
+                self._transaction = self._held.enter_context(self._engine.transaction())
+                self._held.callback(self._forget_transaction)
+            connection: psycopg.Connection[Any] = self._transaction.connection
         with connection.transaction():
             yield connection
 
-    def _hold_connection(self) -> psycopg.Connection[Any]:
-        connection = self._connection = self._held.enter_context(self._engine.pools.sync().connection())
-        self._held.callback(self._forget_connection)
-        connection.execute("begin")
-        return connection
-
-    @property
-    def completes_itself(self) -> bool:
-        return self._connection is not None or bool(self._to_enqueue)
-
     def complete(self, output: bytes | None) -> bool:
         """Commits the handler's transaction with what it enqueued and its completion; False when the job is lost."""
-        if isinstance(self._engine, RemoteEngine):
-            return self._engine.complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
+        if self._transaction is None:
+            return self._engine.run(self._completion(output))
         with self._held:
-            connection = self._connection or self._hold_connection()
-            script = complete_with(self.lease, self.job, output, self._to_enqueue, self._said)
-            accepted = run_script(Psycopg(connection, self._engine.schema), script, self._engine.schema)
-            connection.execute("commit" if accepted else "rollback")
-            return accepted
+            return self._transaction.complete(self._completion(output))
 
     def let_go(self) -> None:
         """Rolls back what the handler wrote, unless it is committed. For the worker."""
-        if self._connection is not None:
+        if self._transaction is not None:
             self._held.close()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, ParamSpec
 
 from penstock.arguments import Arguments
-from penstock.engine import PostgresEngine
+from penstock.engine.protocol import Engine
 from penstock.flow import Flow
 from penstock.handle import JobHandle
 from penstock.handler import Options
@@ -16,7 +16,7 @@ class FlowMaker(Generic[P]):
     """Call it to compose the flow; `enqueue` or `aenqueue` it to have it run."""
 
     def __init__(
-        self, engine: PostgresEngine, function: Callable[P, Flow], kind: str, options: Options, max_payload: int
+        self, engine: Engine, function: Callable[P, Flow], kind: str, options: Options, max_payload: int
     ) -> None:
         self.kind = kind
         self.function = function

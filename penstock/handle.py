@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.postgres import wait
+from penstock.engine import commands
+from penstock.engine.protocol import Engine
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
 from penstock.json import from_builtin, return_type
@@ -29,7 +29,7 @@ class JobHandle(Generic[R]):
     __slots__ = ("_engine", "_function", "created", "id")
 
     def __init__(
-        self, engine: PostgresEngine, id: UUID, created: bool = False, function: Callable[..., Any] | None = None
+        self, engine: Engine, id: UUID, created: bool = False, function: Callable[..., Any] | None = None
     ) -> None:
         self.id = id
         self.created = created
@@ -41,34 +41,34 @@ class JobHandle(Generic[R]):
 
     def refresh(self) -> Job:
         """Everything on record about the job, as of now."""
-        return self._found(self._engine.run(calls.get_job(self.id)))
+        return self._found(self._engine.run(commands.GetJob(self.id)))
 
     async def arefresh(self) -> Job:
-        return self._found(await self._engine.arun(calls.get_job(self.id)))
+        return self._found(await self._engine.arun(commands.GetJob(self.id)))
 
     def result(self, timeout: float | None = None) -> R:
         """Waits for the job to end and returns what its handler returned.
 
         Raises JobFailed, JobCancelled, or TimeoutError after `timeout` seconds.
         """
-        return self._result_of(wait.wait_until_final(self._engine, self.id, timeout))
+        return self._result_of(self._engine.wait(self.id, timeout))
 
     async def aresult(self, timeout: float | None = None) -> R:  # noqa: ASYNC109 - the twin of result()
-        return self._result_of(await wait.await_until_final(self._engine, self.id, timeout))
+        return self._result_of(await self._engine.await_end(self.id, timeout))
 
     def cancel(self, reason: str = "cancelled") -> bool:
         """Cancels the job, or the whole flow; a running one is asked to stop. False when it had ended already."""
-        return bool(self._engine.run(calls.cancel([self.id], reason)))
+        return bool(self._engine.run(commands.Cancel([self.id], reason)))
 
     async def acancel(self, reason: str = "cancelled") -> bool:
-        return bool(await self._engine.arun(calls.cancel([self.id], reason)))
+        return bool(await self._engine.arun(commands.Cancel([self.id], reason)))
 
     def retry(self, *, queue: str | None = None) -> bool:
         """Brings a failed or cancelled job back with a fresh budget of attempts. False when it is neither."""
-        return bool(self._engine.run(calls.retry([self.id], queue)))
+        return bool(self._engine.run(commands.Retry([self.id], queue)))
 
     async def aretry(self, *, queue: str | None = None) -> bool:
-        return bool(await self._engine.arun(calls.retry([self.id], queue)))
+        return bool(await self._engine.arun(commands.Retry([self.id], queue)))
 
     def _found(self, job: Job | None) -> Job:
         if job is None:
@@ -89,7 +89,7 @@ class JobHandles(Sequence[JobHandle[R]]):
     """Handles on many enqueued jobs, in their order, made as they are looked at."""
 
     def __init__(
-        self, engine: PostgresEngine, enqueued: Sequence[Enqueued], function: Callable[..., Any] | None = None
+        self, engine: Engine, enqueued: Sequence[Enqueued], function: Callable[..., Any] | None = None
     ) -> None:
         self._engine = engine
         self._enqueued = enqueued

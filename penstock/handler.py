@@ -11,8 +11,8 @@ from penstock.arguments import Arguments
 from penstock.backoff import Backoff
 from penstock.context import Context, SyncContext
 from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
-from penstock.engine import PostgresEngine
-from penstock.engine.postgres.enqueue import Bulk, Work
+from penstock.engine.protocol import Engine
+from penstock.engine.work import Bulk, Work
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
 from penstock.job import NewJob, new_job_id
@@ -106,7 +106,7 @@ class Handler(Generic[P, R]):
 
     def __init__(
         self,
-        engine: PostgresEngine,
+        engine: Engine,
         function: Callable[..., Any],
         kind: str,
         options: Options,
@@ -277,7 +277,7 @@ if TYPE_CHECKING:
         def __call__(self, many: list[T], /) -> Sequence[R | Outcome | Exception] | None: ...
 
 
-def elsewhere(engine: PostgresEngine, kind: str, max_payload: int) -> Handler[..., Any]:
+def elsewhere(engine: Engine, kind: str, max_payload: int) -> Handler[..., Any]:
     """Stands for the handler of a kind that another program has: it takes any arguments."""
 
     def anything(**args: object) -> None: ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, Literal, NewType
+from typing import Annotated, Any, Literal, NewType
 from uuid import UUID
 
 import msgspec
@@ -14,6 +14,12 @@ from uuid_utils.compat import uuid7
 from penstock.errors import InvalidInput
 
 Lease = NewType("Lease", int)
+
+
+# Bounds are for what comes from elsewhere: they are checked where it is decoded.
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern="^[^\\x00]+$")]
+Number = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class JobState(StrEnum):
@@ -51,27 +57,27 @@ class NewJob:
     ```
     """
 
-    kind: str
+    kind: Name
     args: bytes = b"{}"
     id: UUID = field(default_factory=new_job_id)
-    queue: str = "default"
-    priority: int = 0
+    queue: Name = "default"
+    priority: Number = 0
     run_at: datetime | None = None
-    delay: float | None = None
-    max_attempts: int = 5
-    max_snoozes: int | None = None
-    owner: str | None = None
-    org: str | None = None
-    unique_key: str | None = None
-    limit_key: str | None = None
-    idempotency_key: str | None = None
-    idempotency_ttl: float | None = None
-    fingerprint: str | None = None
+    delay: Seconds | None = None
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 5
+    max_snoozes: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None
+    owner: Name | None = None
+    org: Name | None = None
+    unique_key: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000, pattern="^[^\\x00]+$")] | None = None
+    limit_key: Name | None = None
+    idempotency_key: Name | None = None
+    idempotency_ttl: Annotated[float, msgspec.Meta(gt=0, le=1e9)] | None = None
+    fingerprint: Name | None = None
     """What the idempotency key is for, where that is not the job itself: the request, say, that it was made of."""
     after: tuple[UUID, ...] = ()
     parent: UUID | None = None
-    weight: float | None = None
-    phase: str | None = None
+    weight: Annotated[float, msgspec.Meta(gt=0, lt=1e30)] | None = None
+    phase: Name | None = None
     rollup: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
     quota: str | Literal[False] | None = None
@@ -147,6 +153,13 @@ class Enqueued:
     created: bool
 
 
+class Held(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A job in a worker's hands: `claims` of its claim, with the lease, fences what is said about it."""
+
+    id: UUID
+    claims: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
 class ClaimedJob(msgspec.Struct, frozen=True, gc=False):
     """A job a worker holds. `(lease, claims)` fences whatever it reports about it.
 
@@ -173,6 +186,10 @@ class ClaimedJob(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime
     args: str
     options: str | None
+
+    @property
+    def held(self) -> Held:
+        return Held(self.id, self.claims)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import commands
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
 
@@ -48,21 +49,21 @@ class Page:
 class Jobs:
     """`app.jobs`: every method has an async twin whose name begins with a."""
 
-    def __init__(self, engine: PostgresEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def get(self, id: UUID) -> Job | None:
-        return self._engine.run(calls.get_job(id))
+        return self._engine.run(commands.GetJob(id))
 
     async def aget(self, id: UUID) -> Job | None:
-        return await self._engine.arun(calls.get_job(id))
+        return await self._engine.arun(commands.GetJob(id))
 
     def list(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> Page:
         """One page of jobs, newest first. Pages neither repeat nor skip a job while others come in."""
-        return _page(self._engine.run(calls.list_jobs(_checked(filter), before, _limit(limit) + 1)), limit)
+        return _page(self._engine.run(commands.ListJobs(_checked(filter), before, _limit(limit) + 1)), limit)
 
     async def alist(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> Page:
-        return _page(await self._engine.arun(calls.list_jobs(_checked(filter), before, _limit(limit) + 1)), limit)
+        return _page(await self._engine.arun(commands.ListJobs(_checked(filter), before, _limit(limit) + 1)), limit)
 
     def each(self, **filter: Unpack[Filter]) -> Iterator[Job]:
         """Every job that fits, newest first, a page at a time."""
@@ -84,31 +85,31 @@ class Jobs:
 
     def cancel(self, *ids: UUID, reason: str = "cancelled") -> Ids:
         """Cancels jobs and whole flows; the ids that were still unfinished."""
-        return self._engine.run(calls.cancel(ids, reason))
+        return self._engine.run(commands.Cancel(ids, reason))
 
     async def acancel(self, *ids: UUID, reason: str = "cancelled") -> Ids:
-        return await self._engine.arun(calls.cancel(ids, reason))
+        return await self._engine.arun(commands.Cancel(ids, reason))
 
     def retry(self, *ids: UUID, queue: str | None = None) -> Ids:
         """Brings failed or cancelled jobs back, in another queue if named; the ids that are alive again."""
-        return self._engine.run(calls.retry(ids, queue))
+        return self._engine.run(commands.Retry(ids, queue))
 
     async def aretry(self, *ids: UUID, queue: str | None = None) -> Ids:
-        return await self._engine.arun(calls.retry(ids, queue))
+        return await self._engine.arun(commands.Retry(ids, queue))
 
     def retry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
         """Retries by filter: those that failed, unless it names another state."""
-        return self._engine.run(calls.retry_where(_checked(filter), to_queue))
+        return self._engine.run(commands.RetryWhere(_checked(filter), to_queue))
 
     async def aretry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
-        return await self._engine.arun(calls.retry_where(_checked(filter), to_queue))
+        return await self._engine.arun(commands.RetryWhere(_checked(filter), to_queue))
 
     def purge_where(self, **filter: Unpack[Filter]) -> int:
         """Deletes finished jobs from history by filter: those that failed, unless it names another state."""
-        return self._engine.run(calls.purge_where(_checked(filter)))
+        return self._engine.run(commands.PurgeWhere(_checked(filter)))
 
     async def apurge_where(self, **filter: Unpack[Filter]) -> int:
-        return await self._engine.arun(calls.purge_where(_checked(filter)))
+        return await self._engine.arun(commands.PurgeWhere(_checked(filter)))
 
 
 def _checked(filter: Filter) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from penstock.context import Context, SyncContext
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import commands
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput, UnknownKind
 from penstock.flow import BATCH, Flow
 from penstock.flow_maker import FlowMaker
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 
 class Kinds:
-    def __init__(self, engine: PostgresEngine, max_payload: int) -> None:
+    def __init__(self, engine: Engine, max_payload: int) -> None:
         self.handlers: dict[str, Handler[..., Any]] = {}
         self.flows: dict[str, FlowMaker[...]] = {}
         self.quotas: dict[str, dict[str, int | None]] = {}
@@ -87,11 +88,11 @@ class Kinds:
             if each.options.quota and each.options.quota not in self.quotas:
                 raise InvalidInput("quota", f"{each.options.quota!r} of {each.kind} is not set: app.quota(…)")
         if self.queues:
-            await self._engine.arun(calls.declare_queues(self.queues))
+            await self._engine.arun(commands.DeclareQueues(self.queues))
         for name, limits in self.quotas.items():
-            await self._engine.arun(calls.set_quota(name, limits))
+            await self._engine.arun(commands.SetQuota(name, limits))
         open_to_users = [handler.declaration() for handler in self.handlers.values() if handler.options.users]
-        await self._engine.arun(calls.declare_kinds(open_to_users, sorted(self.handlers)))
+        await self._engine.arun(commands.DeclareKinds(open_to_users, sorted(self.handlers)))
 
 
 def _refuse_taken(kind: str, known: Mapping[str, object]) -> None:

@@ -1,15 +1,13 @@
 """Queues: their settings, and how much is in them."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
 from penstock.backoff import Backoff
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Row
+from penstock.engine import commands
+from penstock.engine.commands import Queue
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
-from penstock.json import loads
 
 
 class Settings(TypedDict, total=False):
@@ -28,19 +26,7 @@ class Settings(TypedDict, total=False):
     parked_timeout: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """A queue as it is now. `settings` holds what was set; a queue that was never set up has none."""
-
-    name: str
-    paused: bool
-    settings: dict[str, Any]
-    blocked: int
-    scheduled: int
-    ready: int
-    running: int
-    oldest_ready_s: float | None
-
+__all__ = ["Queue", "Queues", "Settings", "as_json"]
 
 Listed = list[Queue]
 
@@ -48,21 +34,21 @@ Listed = list[Queue]
 class Queues:
     """`app.queues`: a queue exists as soon as a job names it; settings are optional."""
 
-    def __init__(self, engine: PostgresEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def list(self) -> Listed:
-        return _read(self._engine.run(calls.queue_stats()))
+        return self._engine.run(commands.QueueStats())
 
     async def alist(self) -> Listed:
-        return _read(await self._engine.arun(calls.queue_stats()))
+        return await self._engine.arun(commands.QueueStats())
 
     def set(self, name: str, **settings: Unpack[Settings]) -> None:
         """Changes settings: app.queues.set("exports", max_running=3, rate=100, rate_period=60)."""
-        self._engine.run(calls.set_queue(name, as_json(settings)))
+        self._engine.run(commands.SetQueue(name, as_json(settings)))
 
     async def aset(self, name: str, **settings: Unpack[Settings]) -> None:
-        await self._engine.arun(calls.set_queue(name, as_json(settings)))
+        await self._engine.arun(commands.SetQueue(name, as_json(settings)))
 
     def pause(self, name: str) -> None:
         """No job of the queue starts until `resume`; those that run go on."""
@@ -103,7 +89,3 @@ def _unmet(name: str, value: object) -> str | None:
         case "backoff":
             return None if isinstance(value, Backoff) else "a Backoff"
     return None
-
-
-def _read(rows: Sequence[Row]) -> Listed:
-    return [Queue(name, paused, loads(settings), *numbers) for name, paused, settings, *numbers in rows]

@@ -7,8 +7,10 @@ from uuid import UUID
 
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, RecordedSchedule, Schedule, Source, next_tick
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands import RecordedSchedules
+from penstock.engine.commands.command import Command
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
 from penstock.handler import Choices, Handler, elsewhere
@@ -29,7 +31,7 @@ Listed = list[RecordedSchedule]
 class Schedules:
     """`app.schedules`: every method has an async twin whose name begins with a."""
 
-    def __init__(self, engine: PostgresEngine, handlers: Mapping[str, Handler[..., Any]], max_payload: int) -> None:
+    def __init__(self, engine: Engine, handlers: Mapping[str, Handler[..., Any]], max_payload: int) -> None:
         self._engine = engine
         self._handlers = handlers
         self._max_payload = max_payload
@@ -106,10 +108,10 @@ class Schedules:
 
     def remove(self, name: str) -> bool:
         """Whether there was one. A schedule of the code comes back with the next worker that defines it."""
-        return self._engine.run(calls.remove_schedule(name))
+        return self._engine.run(commands.RemoveSchedule(name))
 
     async def aremove(self, name: str) -> bool:
-        return await self._engine.arun(calls.remove_schedule(name))
+        return await self._engine.arun(commands.RemoveSchedule(name))
 
     def _prepare(
         self,
@@ -142,44 +144,44 @@ class Schedules:
             return cast(T, end.value)
 
 
-Steps = Generator[Call[Any], Any, T]
-"""Calls one after the other, each committed by itself: yields each, is sent what it read, returns the result."""
+Steps = Generator[Command[Any], Any, T]
+"""Commands one after the other, each committed by itself: yields each, is sent what it read, returns the result."""
 
 
 def _set(schedule: Schedule, source: Source) -> Steps[None]:
-    now, _ = yield calls.list_schedules([])
-    yield calls.set_schedule(schedule, source, next_tick(schedule.cron, schedule.tz, now))
+    recorded = yield commands.ListSchedules([])
+    yield commands.SetSchedule.of(schedule, source, next_tick(schedule.cron, schedule.tz, recorded.now))
 
 
 def _list() -> Steps[Listed]:
-    _, schedules = yield calls.list_schedules()
-    return cast(Listed, schedules)
+    recorded = yield commands.ListSchedules()
+    return cast(Listed, recorded.schedules)
 
 
 def _pause(name: str, code: Mapping[str, Schedule]) -> Steps[None]:
     yield from _find(name, code)
-    yield calls.pause_schedule(name)
+    yield commands.PauseSchedule(name)
 
 
 def _resume(name: str, code: Mapping[str, Schedule]) -> Steps[None]:
     schedule, now = yield from _find(name, code)
-    yield calls.resume_schedule(name, next_tick(schedule.cron, schedule.tz, now))
+    yield commands.ResumeSchedule(name, next_tick(schedule.cron, schedule.tz, now))
 
 
 def _run_now(name: str, code: Mapping[str, Schedule]) -> Steps[UUID]:
     yield from _find(name, code)
-    return cast(UUID, (yield calls.run_schedule(name)))
+    return cast(UUID, (yield commands.RunSchedule(name)))
 
 
 def _find(name: str, code: Mapping[str, Schedule]) -> Steps[tuple[Schedule, datetime]]:
     """A schedule by its name, and the engine's time. One of the code that no worker has recorded yet is recorded."""
-    now, found = yield calls.list_schedules([name])
-    if found:
-        return found[0], now
+    recorded: RecordedSchedules = yield commands.ListSchedules([name])
+    if recorded.schedules:
+        return recorded.schedules[0], recorded.now
     if name not in code:
         raise InvalidInput("name", f"there is no schedule {name!r}")
     yield from _set(code[name], "code")
-    return code[name], now
+    return code[name], recorded.now
 
 
 class CronDecorator:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.calls import LiveWorker
+from penstock.engine import commands
+from penstock.engine.commands import LiveWorker
+from penstock.engine.protocol import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +29,21 @@ class Workers:
         print(worker.worker, worker.host, worker.pid, [job.kind for job in worker.running])
     """
 
-    def __init__(self, engine: PostgresEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def list(self) -> Sequence[LiveWorker]:
-        return self._engine.run(calls.workers())
+        return self._engine.run(commands.Workers())
 
     async def alist(self) -> Sequence[LiveWorker]:
-        return await self._engine.arun(calls.workers())
+        return await self._engine.arun(commands.Workers())
 
     def holder_of(self, job: UUID) -> Holder | None:
         """None when nobody runs it."""
-        return _holder(self._engine.run(calls.workers(job)), job)
+        return _holder(self._engine.run(commands.Workers(job)), job)
 
     async def aholder_of(self, job: UUID) -> Holder | None:
-        return _holder(await self._engine.arun(calls.workers(job)), job)
+        return _holder(await self._engine.arun(commands.Workers(job)), job)
 
 
 def _holder(found: Sequence[LiveWorker], job: UUID) -> Holder | None:

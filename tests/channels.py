@@ -5,13 +5,13 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from penstock.engine import calls
-from penstock.engine.postgres.drivers import Psycopg
+from penstock.engine import commands
+from penstock.engine.postgres.drivers import Psycopg, one, run_script
 
 
 def listen(connection: psycopg.Connection[Any], *sorts: str, schema: str = "penstock") -> dict[str, str]:
     """From here on the connection hears these; what each channel is for."""
-    channels = Psycopg(connection, schema).run(calls.channels())
+    channels = run_script(Psycopg(connection, schema), one(commands.GetChannels()), schema)
     names = {getattr(channels, sort): sort for sort in sorts}
     for name in names:
         connection.execute(sql.SQL("listen {}").format(sql.Identifier(name)))

@@ -37,7 +37,7 @@ def list_(app: Penstock, json: bool) -> None:
         [
             [
                 queue.name, queue.ready, queue.running, queue.scheduled, queue.blocked,
-                None if queue.oldest_ready_s is None else f"{queue.oldest_ready_s:.1f} s",
+                None if queue.oldest_ready_seconds is None else f"{queue.oldest_ready_seconds:.1f} s",
                 " ".join((["PAUSED"] if queue.paused else []) + [f"{k}={v}" for k, v in queue.settings.items()]),
             ]
             for queue in listed

@@ -15,7 +15,7 @@ from penstock.app import Penstock
 from penstock.cli.interrupt import INTERRUPTED, ending_on_the_spot
 from penstock.cli.load import load_app
 from penstock.cli.output import explained, out, print_json, print_table
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.logs import counted, set_up
 from penstock.middleware import log_jobs
@@ -173,7 +173,7 @@ async def _supervise(app: Penstock, slots: dict[str, int], least: int, most: int
     engine = app.engine if api is None else app.remote_engine(api)
     # what is wrong with the database is said here, once, not again and again by processes that die of it
     with engine.outage.told_by_the_error():
-        await engine.arun(calls.backlog(list(slots), 1))
+        await engine.arun(commands.Backlog(list(slots), 1))
     command = [sys.executable, "-m", "penstock.cli", *sys.argv[1:]]
     return await Supervisor(command, engine, queues=slots, least=least, most=most).run()
 

@@ -1,7 +1,7 @@
-"""The engine: calls of the SQL functions as values, and two thin ways to run them."""
+"""The engine: what it can be asked for, as values (`commands`), and who answers: Postgres, or a server over HTTP."""
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.engine.cursor import Cursor
 from penstock.engine.postgres.engine import PostgresEngine
 
-__all__ = ["Cursor", "PostgresEngine", "calls"]
+__all__ = ["Cursor", "PostgresEngine", "commands"]

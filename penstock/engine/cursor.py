@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from penstock.job import ClaimedJob
+from penstock.engine.commands import Claim
+from penstock.job import ClaimedJob, Lease
 
 FULL_LOOK_SHARE = 20
 MOST_PRIORITIES = 16
@@ -36,6 +37,10 @@ class Cursor:
     def full_look_in(self) -> float:
         """Seconds until a full look is due."""
         return max(0.0, self._full_look_due - self._clock())
+
+    def claim(self, lease: Lease, queue: str, limit: int, *, full: bool = False) -> Claim:
+        """The next claim; `full` looks everywhere all the same."""
+        return Claim(lease, queue, limit, *self.marks(full=full))
 
     def marks(self, *, full: bool = False) -> tuple[list[int], list[int], list[UUID]]:
         """The next claim's arguments (priorities, turns, ids); empty for a full look, when one is due or asked for."""

@@ -5,7 +5,6 @@ A server that answers nobody is. So whoever waits for half of the timeout looks 
 and if not, whether a new connection gets one within the other half.
 """
 
-import asyncio
 import logging
 import math
 import os
@@ -16,17 +15,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import psycopg
-
-from penstock.engine.postgres.connections import AsyncConnection, SyncConnection
-from penstock.errors import DatabaseUnavailable, InvalidInput
+from penstock.errors import InvalidInput
 
 log = logging.getLogger("penstock.database")
 
 TIMEOUT = 5.0
 
-_UNSET: Any = object()
-_within: ContextVar[float | None] = ContextVar("penstock database timeout", default=_UNSET)
+UNSET: Any = object()
+within: ContextVar[float | None] = ContextVar("penstock database timeout", default=UNSET)
 
 
 def checked_timeout(given: float | None) -> float:
@@ -44,11 +40,11 @@ def checked_timeout(given: float | None) -> float:
 def answering_within(seconds: float | None) -> Iterator[None]:
     """What happens inside gives the database so long to answer, whatever the application's own timeout is. None is for
     workers: they wait."""
-    token = _within.set(seconds)
+    token = within.set(seconds)
     try:
         yield
     finally:
-        _within.reset(token)
+        within.reset(token)
 
 
 class Outage:
@@ -88,66 +84,3 @@ class Outage:
             since, self._since = self._since, None
         if since is not None:
             log.warning("%s is back after %.1f s", self._what, time.monotonic() - since)
-
-
-class Contact:
-    """Between one pool and its server."""
-
-    def __init__(self, settings: dict[str, Any], timeout: float | None, outage: Outage) -> None:
-        self.answered_at = 0.0
-        self.outage = outage
-        self._settings = settings
-        self._timeout = timeout
-        self._unanswered_at = 0.0
-        self._one_at_a_time = threading.Lock()
-        self._probing: asyncio.Task[None] | None = None
-
-    @property
-    def timeout(self) -> float | None:
-        within = _within.get()
-        return self._timeout if within is _UNSET else within
-
-    def check(self, since: float, seconds: float, *, sent: bool) -> None:
-        """Raises DatabaseUnavailable if nobody had an answer since, and a new connection gets none either."""
-        with self._one_at_a_time:
-            if self.answered_at >= since:
-                return
-            if self._unanswered_at < since:
-                self._probe(seconds / 2)
-        if self.answered_at < since:
-            raise DatabaseUnavailable(seconds, _SILENT, sent=sent)
-
-    async def acheck(self, since: float, seconds: float, *, sent: bool) -> None:
-        if self.answered_at < since and self._unanswered_at < since:
-            if self._probing is None or self._probing.done():
-                self._probing = asyncio.get_running_loop().create_task(self._aprobe(seconds / 2))
-            # shielded: whoever began it may not want to know any more while others do
-            await asyncio.shield(self._probing)
-        if self.answered_at < since:
-            raise DatabaseUnavailable(seconds, _SILENT, sent=sent)
-
-    def _probe(self, seconds: float) -> None:
-        try:
-            SyncConnection.connect_within(seconds, self._settings).close()
-        except psycopg.OperationalError as error:
-            self._take(error)
-        else:
-            self._take(None)
-
-    async def _aprobe(self, seconds: float) -> None:
-        try:
-            await (await AsyncConnection.connect_within(seconds, self._settings)).close()
-        except psycopg.OperationalError as error:
-            self._take(error)
-        else:
-            self._take(None)
-
-    def _take(self, error: Exception | None) -> None:
-        if error is None or "FATAL" in str(error):  # it has too many connections, but it lives
-            self.answered_at = time.monotonic()
-        else:
-            self._unanswered_at = time.monotonic()
-            self.outage.begin(_SILENT)
-
-
-_SILENT = "it does not answer"

@@ -9,7 +9,7 @@ artifacts, `absolute` makes a link of a path, `problems` documents what a route 
 from penstock.extras import needs
 
 with needs("server", "the server"):
-    from penstock.engine.calls import SeenJob
+    from penstock.engine.commands import SeenJob
     from penstock.server.asgi import Server
     from penstock.server.auth.identity import Identity
     from penstock.server.dependencies import Caller, Service, Services, Shared

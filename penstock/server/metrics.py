@@ -8,8 +8,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST as CONTENT_TYPE
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from penstock.engine.call import Row
-from penstock.engine.calls import Parked
+from penstock.engine.commands import Parked, Queue, Total
 from penstock.server.http.traffic import Traffic
 from penstock.worker.memory import resident_bytes
 
@@ -17,22 +16,23 @@ __all__ = ["CONTENT_TYPE", "exposition"]
 
 
 def exposition(
-    queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], dead: Mapping[str, int], traffic: Traffic,
-    streams: int,
+    queues: Sequence[Queue], parked: Sequence[Parked], totals: Sequence[Total], workers: int, dead: Mapping[str, int],
+    traffic: Traffic, streams: int,
 ) -> bytes:  # fmt: skip
     registry = CollectorRegistry()
-    registry.register(_Now(queues, parked, totals, dead, traffic, streams))
+    registry.register(_Now(queues, parked, totals, workers, dead, traffic, streams))
     return generate_latest(registry)
 
 
 class _Now(Collector):
     def __init__(
-        self, queues: Sequence[Row], parked: Sequence[Parked], totals: Sequence[Row], dead: Mapping[str, int],
-        traffic: Traffic, streams: int,
+        self, queues: Sequence[Queue], parked: Sequence[Parked], totals: Sequence[Total], workers: int,
+        dead: Mapping[str, int], traffic: Traffic, streams: int,
     ) -> None:  # fmt: skip
         self._queues = queues
         self._parked = parked
         self._totals = totals
+        self._workers = workers
         self._dead = dead
         self._traffic = traffic
         self._streams = streams
@@ -50,14 +50,14 @@ class _Now(Collector):
             "penstock_oldest_ready_seconds", "How long the next job has waited for a worker.", labels=["queue"]
         )
         paused = GaugeMetricFamily("penstock_queue_paused", "Whether the queue is paused.", labels=["queue"])
-        for name, is_paused, _, *counts, oldest_s in self._queues:
-            for state, count in zip(("blocked", "scheduled", "ready", "running"), counts, strict=True):
-                jobs.add_metric([name, state], count)
-            oldest.add_metric([name], oldest_s or 0)
-            paused.add_metric([name], int(is_paused))
+        for queue in self._queues:
+            for state in ("blocked", "scheduled", "ready", "running"):
+                jobs.add_metric([queue.name, state], getattr(queue, state))
+            oldest.add_metric([queue.name], queue.oldest_ready_seconds or 0)
+            paused.add_metric([queue.name], int(queue.paused))
         dead = GaugeMetricFamily("penstock_dead_jobs", "Jobs on record that were given up.", labels=["queue"])
-        for name, *_ in self._queues:
-            dead.add_metric([name], self._dead.get(name, 0))
+        for queue in self._queues:
+            dead.add_metric([queue.name], self._dead.get(queue.name, 0))
         yield from (jobs, oldest, paused, dead)
         parked = GaugeMetricFamily(
             "penstock_parked_jobs", "Jobs that wait for a worker which knows them.", labels=["queue", "kind"]
@@ -73,12 +73,8 @@ class _Now(Collector):
             CounterMetricFamily("penstock_failures", "Runs that failed.", labels=["kind"]),
             CounterMetricFamily("penstock_artifact_bytes", "Bytes of artifacts stored.", labels=["kind"]),
         ]
-        workers = 0
-        for kind, *counts in self._totals:
-            if kind is None:
-                workers = counts[0]
-                continue
-            for family, count in zip(families, counts, strict=True):
-                family.add_metric([kind], count)
+        for total in self._totals:
+            for family, name in zip(families, ("runs", "seconds", "failures", "bytes"), strict=True):
+                family.add_metric([total.kind], getattr(total, name))
         yield from families
-        yield GaugeMetricFamily("penstock_workers", "Workers that hold a lease.", workers)
+        yield GaugeMetricFamily("penstock_workers", "Workers that hold a lease.", self._workers)

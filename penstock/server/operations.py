@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import JobState
 from penstock.scaling import wanted_workers
 from penstock.server.dependencies import Caller, Service, Shared
@@ -89,9 +89,9 @@ async def get_scale(
     most: Annotated[int, Query(ge=1, le=100_000)] = 100,
 ) -> Response:
     """For KEDA's metrics-api scaler, with `valueLocation: wantedWorkers` and `targetValue: 1`, and for any other."""
-    now = await shared.app.engine.arun(calls.scale_of(name))
+    now = await shared.app.engine.arun(commands.ScaleOf(name))
     wanted = wanted_workers(
-        ready=now.ready, running=now.running, oldest_s=now.oldest_s, slots=slots, workers=now.workers,
+        ready=now.ready, running=now.running, oldest_s=now.oldest_ready_seconds, slots=slots, workers=now.workers,
         least=least, most=max(least, most),
     )  # fmt: skip
     answer = {
@@ -100,7 +100,7 @@ async def get_scale(
         "ready": now.ready,
         "running": now.running,
         "workers": now.workers,
-        "oldestSeconds": now.oldest_s,
+        "oldestSeconds": now.oldest_ready_seconds,
         "wantedWorkers": wanted,
     }
     return Response(encode(answer), media_type=_JSON)
@@ -115,10 +115,8 @@ async def get_usage(
     """Runs, seconds, failures and bytes by day, organisation and kind; the service sees all of them."""
     if not caller.is_service and org is not None and org not in caller.orgs:
         raise Problem(403, "org: you do not belong to it")
-    asked = calls.usage(org)
-    rows = await run_for(shared, caller, service=asked, user=asked)
-    names = ("day", "org", "kind", "runs", "seconds", "failures", "bytes")
-    return Response(encode({"usage": [dict(zip(names, row, strict=True)) for row in rows]}), media_type=_JSON)
+    asked = commands.ListUsage(org)
+    return Response(encode({"usage": await run_for(shared, caller, service=asked, user=asked)}), media_type=_JSON)
 
 
 @router.get("/healthz", summary="Whether the server runs", response_model=models.Health)
@@ -129,7 +127,7 @@ async def healthz() -> Response:
 @router.get("/readyz", summary="Whether it can do its work", response_model=models.Health,
             responses={503: problems()[503]})  # fmt: skip
 async def readyz(shared: Shared) -> Response:
-    await shared.app.engine.arun(calls.next_run_at())
+    await shared.app.engine.arun(commands.NextRunAt())
     return Response(b'{"status":"ok"}', media_type=_JSON)
 
 
@@ -161,12 +159,14 @@ async def get_workers(_: Service, shared: Shared) -> Response:
 )
 async def get_metrics(_: Service, shared: Shared) -> Response:
     """With the service key as bearer token."""
-    queues = list(await shared.app.engine.arun(calls.queue_stats()))
-    dead = await shared.app.engine.arun(calls.dead_jobs())
-    known = {row[0] for row in queues}
+    engine = shared.app.engine
+    queues = list(await engine.arun(commands.QueueStats()))
+    dead = {each.queue: each.jobs for each in await engine.arun(commands.DeadJobs())}
+    known = {queue.name for queue in queues}
     # every queue of the application's is there, also before its first job; and what failed in one that is gone
-    queues += [(name, False, "{}", 0, 0, 0, 0, None) for name in sorted({*shared.app.queue_names, *dead} - known)]
-    parked = await shared.app.engine.arun(calls.parked_jobs())
-    totals = await shared.app.engine.arun(calls.totals())
-    text = exposition(queues, parked, totals, dead, shared.traffic, shared.hub.watchers)
+    unseen = sorted({*shared.app.queue_names, *dead} - known)
+    queues += [commands.Queue(name, False, {}, 0, 0, 0, 0, None) for name in unseen]
+    parked, totals = await engine.arun(commands.ParkedJobs()), await engine.arun(commands.Totals())
+    workers = await engine.arun(commands.CountWorkers())
+    text = exposition(queues, parked, totals, workers, dead, shared.traffic, shared.hub.watchers)
     return Response(text, media_type=CONTENT_TYPE)

@@ -59,14 +59,14 @@ CREATE FUNCTION penstock.adopt_orphan(p_path text) RETURNS uuid
 CREATE FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) RETURNS void
     LANGUAGE plpgsql;
 
--- Name: announce_artifact(bigint, uuid, integer, text, text, text, uuid, text, text, text, text, double precision, jsonb, interval, boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text DEFAULT NULL::text) RETURNS TABLE(id uuid, fresh boolean, room bigint, storage bigint)
+-- Name: announce_artifact(bigint, uuid, integer, text, text, text, uuid, text, text, text, text, double precision, jsonb, double precision, boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean, p_quota text DEFAULT NULL::text) RETURNS TABLE(id uuid, fresh boolean, room bigint, storage bigint)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: artifacts_due(interval); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.artifacts_due(p_grace interval) RETURNS integer
+-- Name: artifacts_due(double precision); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.artifacts_due(p_grace double precision) RETURNS integer
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -142,8 +142,8 @@ CREATE FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: begin_artifact(bigint, uuid, integer, uuid, text, text, text, text, double precision, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) RETURNS TABLE(id uuid, fresh boolean, room bigint, storage bigint)
+-- Name: begin_artifact(bigint, uuid, integer, uuid, text, text, text, text, double precision, jsonb, double precision, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean) RETURNS TABLE(id uuid, fresh boolean, room bigint, storage bigint)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -998,14 +998,14 @@ CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
 CREATE FUNCTION penstock.next_turn() RETURNS bigint
     LANGUAGE sql;
 
--- Name: open_lease(text, interval, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.open_lease(p_worker text, p_length interval DEFAULT NULL::interval, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
+-- Name: open_lease(text, double precision, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.open_lease(p_worker text, p_seconds double precision DEFAULT NULL::double precision, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: outputs(uuid); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.outputs(p_id uuid) RETURNS TABLE(id uuid, name text, kind text, phase text, state penstock.job_state, args jsonb, output jsonb)
-    LANGUAGE sql STABLE
+-- Name: outputs(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) RETURNS TABLE(id uuid, name text, kind text, phase text, state penstock.job_state, args jsonb, output jsonb)
+    LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -1193,9 +1193,9 @@ CREATE FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integ
     SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: recall_steps(uuid); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.recall_steps(p_id uuid) RETURNS TABLE(name text, output jsonb)
-    LANGUAGE sql STABLE
+-- Name: recall_steps(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) RETURNS TABLE(name text, output jsonb)
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: reclaim(boolean, bigint); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1221,6 +1221,11 @@ CREATE FUNCTION penstock.recount_edges(p_id uuid) RETURNS void
 -- Name: refuse_blobs(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.refuse_blobs(p_args jsonb) RETURNS void
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: refuse_others(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.refuse_others(p_lease bigint, p_id uuid, p_claims integer) RETURNS void
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: refuse_storage(bigint, bigint); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1372,8 +1377,8 @@ CREATE FUNCTION penstock.sorted_json(p_value jsonb) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: stale_artifacts(interval, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) RETURNS SETOF uuid
+-- Name: stale_artifacts(double precision, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.stale_artifacts(p_grace double precision, p_after uuid, p_limit integer) RETURNS SETOF uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -2405,13 +2410,13 @@ GRANT ALL ON FUNCTION penstock.adopt_orphan(p_path text) TO service_role;
 REVOKE ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) TO service_role;
 
--- Name: FUNCTION announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean, p_quota text) TO service_role;
+-- Name: FUNCTION announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean, p_quota text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean, p_quota text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean, p_quota text) TO service_role;
 
--- Name: FUNCTION artifacts_due(p_grace interval); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.artifacts_due(p_grace interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.artifacts_due(p_grace interval) TO service_role;
+-- Name: FUNCTION artifacts_due(p_grace double precision); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.artifacts_due(p_grace double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.artifacts_due(p_grace double precision) TO service_role;
 
 -- Name: TABLE artifacts; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.artifacts TO service_role;
@@ -2444,9 +2449,9 @@ GRANT ALL ON FUNCTION penstock.backoff_delay(p_policy jsonb, p_attempt integer) 
 REVOKE ALL ON FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.batch_of(p_id uuid, p_jobs jsonb) TO service_role;
 
--- Name: FUNCTION begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean) TO service_role;
+-- Name: FUNCTION begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.begin_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean) TO service_role;
 
 -- Name: FUNCTION best_of(p_ids uuid[], p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) FROM PUBLIC;
@@ -2925,13 +2930,13 @@ GRANT ALL ON FUNCTION penstock.next_run_at() TO service_role;
 REVOKE ALL ON FUNCTION penstock.next_turn() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.next_turn() TO service_role;
 
--- Name: FUNCTION open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_length interval, p_queues text[], p_host text, p_pid integer, p_kinds text[]) TO service_role;
+-- Name: FUNCTION open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) TO service_role;
 
--- Name: FUNCTION outputs(p_id uuid); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.outputs(p_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.outputs(p_id uuid) TO service_role;
+-- Name: FUNCTION outputs(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) TO service_role;
 
 -- Name: FUNCTION park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) FROM PUBLIC;
@@ -3020,9 +3025,9 @@ GRANT ALL ON FUNCTION penstock.raise_time_floor() TO service_role;
 REVOKE ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) TO service_role;
 
--- Name: FUNCTION recall_steps(p_id uuid); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.recall_steps(p_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.recall_steps(p_id uuid) TO service_role;
+-- Name: FUNCTION recall_steps(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) TO service_role;
 
 -- Name: FUNCTION reclaim(p_everywhere boolean, p_lease bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.reclaim(p_everywhere boolean, p_lease bigint) FROM PUBLIC;
@@ -3039,6 +3044,10 @@ GRANT ALL ON FUNCTION penstock.recount_edges(p_id uuid) TO service_role;
 -- Name: FUNCTION refuse_blobs(p_args jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.refuse_blobs(p_args jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.refuse_blobs(p_args jsonb) TO service_role;
+
+-- Name: FUNCTION refuse_others(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.refuse_others(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.refuse_others(p_lease bigint, p_id uuid, p_claims integer) TO service_role;
 
 -- Name: FUNCTION refuse_storage(p_used bigint, p_storage bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.refuse_storage(p_used bigint, p_storage bigint) FROM PUBLIC;
@@ -3141,9 +3150,9 @@ GRANT ALL ON FUNCTION penstock.snooze(p_lease bigint, p_ids uuid[], p_claims int
 REVOKE ALL ON FUNCTION penstock.sorted_json(p_value jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.sorted_json(p_value jsonb) TO service_role;
 
--- Name: FUNCTION stale_artifacts(p_grace interval, p_after uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.stale_artifacts(p_grace interval, p_after uuid, p_limit integer) TO service_role;
+-- Name: FUNCTION stale_artifacts(p_grace double precision, p_after uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.stale_artifacts(p_grace double precision, p_after uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.stale_artifacts(p_grace double precision, p_after uuid, p_limit integer) TO service_role;
 
 -- Name: FUNCTION start(p_kind text, p_args jsonb, p_org text, p_idempotency_key text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.start(p_kind text, p_args jsonb, p_org text, p_idempotency_key text) FROM PUBLIC;

@@ -1,70 +1,60 @@
-"""The two ways to reach the database, with one face: what is written on it serves async and sync callers alike."""
+"""The two ways to run commands behind one: what is written on it serves async and sync callers alike."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
-from penstock.engine import PostgresEngine
-from penstock.engine.call import Call
-from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.commands.command import Command
+from penstock.engine.protocol import Engine, Transaction
 
 T = TypeVar("T")
 
 
 class Runs(Protocol):
-    async def run(self, call: Call[T], /) -> T: ...
+    async def run(self, command: Command[T], /) -> T: ...
 
 
 class Face(Runs, Protocol):
     def transaction(self) -> AbstractAsyncContextManager[Runs]:
-        """Several calls as one transaction, with other things done in between."""
+        """Several commands as one transaction, with other things done in between."""
         ...
 
 
 class Waiting:
     """On an event loop."""
 
-    def __init__(self, engine: PostgresEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def run(self, call: Call[T], /) -> T:
-        return await self._engine.arun(call)
+    async def run(self, command: Command[T], /) -> T:
+        return await self._engine.arun(command)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Runs]:
-        pool = await self._engine.pools.of_this_loop()
-        async with pool.connection() as connection, connection.transaction():
-            yield _Connected(AsyncPsycopg(connection, self._engine.schema), self._engine.schema)
+        async with self._engine.atransaction() as transaction:
+            yield transaction
+            await transaction.commit()
 
 
 class Blocking:
     """Its coroutines never wait: for run_now."""
 
-    def __init__(self, engine: PostgresEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def run(self, call: Call[T], /) -> T:
-        return self._engine.run(call)
+    async def run(self, command: Command[T], /) -> T:
+        return self._engine.run(command)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Runs]:
-        with self._engine.pools.sync().connection() as connection, connection.transaction():
-            yield _ConnectedBlocking(Psycopg(connection, self._engine.schema), self._engine.schema)
+        with self._engine.transaction() as transaction:
+            yield _Blocking(transaction)
+            transaction.commit()
 
 
-class _Connected:
-    def __init__(self, runner: AsyncPsycopg, schema: str) -> None:
-        self._runner = runner
-        self._schema = schema
+class _Blocking:
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
 
-    async def run(self, call: Call[T], /) -> T:
-        return await arun_script(self._runner, one(call), self._schema)
-
-
-class _ConnectedBlocking:
-    def __init__(self, runner: Psycopg, schema: str) -> None:
-        self._runner = runner
-        self._schema = schema
-
-    async def run(self, call: Call[T], /) -> T:
-        return run_script(self._runner, one(call), self._schema)
+    async def run(self, command: Command[T], /) -> T:
+        return self._transaction.run(command)

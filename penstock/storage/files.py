@@ -8,16 +8,18 @@ from typing import Unpack
 from uuid import UUID
 
 from penstock.artifact import Artifact
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import commands
+from penstock.engine.protocol import Engine
 from penstock.errors import ArtifactExpired, InvalidInput, PenstockError, UnknownArtifact
 from penstock.job import new_job_id
+from penstock.keeper import PutChoices
 from penstock.now import run_now
+from penstock.source import Source, chunks_of
 from penstock.storage.adapter import Blocking, Face, Waiting
-from penstock.storage.job_files import PutChoices, StoreKeeper, checked
+from penstock.storage.job_files import StoreKeeper, checked
 from penstock.storage.links import Links
 from penstock.storage.protocol import Opened, Store
 from penstock.storage.settings import Storage
-from penstock.storage.source import Source, chunks_of
 from penstock.storage.sweep import GRACE, Progress, Swept, remove_file, sweep
 from penstock.storage.upload import Upload, upload
 
@@ -28,7 +30,7 @@ HOUR = 3600
 class Artifacts:
     """Every method has an async twin whose name begins with a."""
 
-    def __init__(self, engine: PostgresEngine, storage: Storage) -> None:
+    def __init__(self, engine: Engine, storage: Storage) -> None:
         self.storage = storage
         self._waiting: Face = Waiting(engine)
         self._blocking: Face = Blocking(engine)
@@ -98,10 +100,10 @@ class Artifacts:
     def find(self, *, path: str) -> Artifact | None:
         """The file that is stored under a path, as `artifact.path` tells it: also one that an attempt has stored and
         could tell nobody of."""
-        return run_now(self._blocking.run(calls.artifact_at(path)))
+        return run_now(self._blocking.run(commands.ArtifactAt(path)))
 
     async def afind(self, *, path: str) -> Artifact | None:
-        return await self._waiting.run(calls.artifact_at(path))
+        return await self._waiting.run(commands.ArtifactAt(path))
 
     def list(
         self,
@@ -163,7 +165,7 @@ class Artifacts:
 
     def due(self, *, grace: float = GRACE) -> int:
         """How many artifacts a sweep would remove, counted up to a thousand."""
-        return self._engine.run(calls.artifacts_due(grace))
+        return self._engine.run(commands.ArtifactsDue(grace))
 
     def sweep(self, *, orphans: bool = False, grace: float = GRACE, progress: Progress | None = None) -> Swept:
         """Removes what has expired and what was interrupted; with `orphans` also files that no artifact names."""
@@ -175,7 +177,7 @@ class Artifacts:
 
 
 async def _get(face: Face, id: UUID) -> Artifact | None:
-    found = await face.run(calls.artifacts_by_id([id]))
+    found = await face.run(commands.ArtifactsById([id]))
     return found[0] if found else None
 
 
@@ -185,8 +187,8 @@ async def _list(
     if not 1 <= limit <= 1000:
         raise InvalidInput("limit", f"must be between 1 and 1000, not {limit}")
     if job is not None:
-        return await face.run(calls.artifacts_of_job(job))
-    return await face.run(calls.list_artifacts(owner, org, before, limit))
+        return await face.run(commands.ArtifactsOfJob(job))
+    return await face.run(commands.ListArtifacts(owner, org, before, limit))
 
 
 async def find(face: Face, id: UUID) -> Artifact:
@@ -225,7 +227,7 @@ async def _url(face: Face, store: Store, id: UUID, seconds: int) -> str:
 
 
 async def _delete(face: Face, store: Store, ids: Sequence[UUID]) -> Sequence[UUID]:
-    marked = await face.run(calls.remove_artifacts(ids))
+    marked = await face.run(commands.RemoveArtifacts(ids))
     for id in marked:
         await remove_file(face, store, id)
     return marked

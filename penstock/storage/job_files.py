@@ -1,45 +1,22 @@
 """What a handler sees: ctx.artifacts."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, Unpack
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.engine import PostgresEngine
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
 from penstock.json import encode_args, loads
+from penstock.keeper import Keeper, PutChoices
 from penstock.now import run_now
+from penstock.source import Source, chunks_of
 from penstock.storage.adapter import Blocking, Face, Waiting
 from penstock.storage.settings import Storage
-from penstock.storage.source import Source, chunks_of
 from penstock.storage.write import RunningJob, write
 
 MAX_METADATA = 16 * 1024
-
-
-class PutChoices(TypedDict, total=False):
-    """What may be said about a file."""
-
-    type: str | None
-    content_type: str | None
-    duration: float | None
-    metadata: Mapping[str, Any] | None
-    expires_in: float | None
-    overwrite: bool
-    path: str | None
-
-
-class Keeper(Protocol):
-    """Takes the files of running jobs: into a store, or to a server that has one."""
-
-    async def put(
-        self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
-    ) -> Artifact: ...
-
-    def blocking(self) -> "Keeper":
-        """The same for code without an event loop: its coroutines block and never wait."""
-        ...
 
 
 def checked_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -68,7 +45,7 @@ def checked(
 class StoreKeeper:
     """Keeps files in the application's own store."""
 
-    def __init__(self, engine: PostgresEngine, storage: Storage, *, blocks: bool = False) -> None:
+    def __init__(self, engine: Engine, storage: Storage, *, blocks: bool = False) -> None:
         self._engine = engine
         self.storage = storage
         self._blocks = blocks
@@ -84,6 +61,13 @@ class StoreKeeper:
         chunks = chunks_of(data, blocks=self._blocks)
         store = self.storage.blocking_store if self._blocks else self.storage.store
         return await write(self._face, store, RunningJob(job, lease), new, chunks)
+
+
+def keeper_for(engine: Engine, storage: Storage | None) -> Keeper | None:
+    """Who takes the files of an engine's jobs: a way of its own, or a store."""
+    if engine.keeper is not None or storage is None:
+        return engine.keeper
+    return StoreKeeper(engine, storage)
 
 
 class ArtifactsOfJob:

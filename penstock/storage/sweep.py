@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.storage.adapter import Face
 from penstock.storage.protocol import Store
 
@@ -34,11 +34,11 @@ async def remove_file(face: Face, store: Store, id: UUID) -> bool:
     The row is held meanwhile: a job that writes the same path anew waits, and its file is not the one that goes.
     """
     async with face.transaction() as transaction:
-        path = await transaction.run(calls.hold_removed(id))
+        path = await transaction.run(commands.HoldRemoved(id))
         if path is None:
             return False
         await store.delete(path)
-        await transaction.run(calls.forget_artifact(id))
+        await transaction.run(commands.ForgetArtifact(id))
     return True
 
 
@@ -48,9 +48,9 @@ async def sweep(
     """Removes what has expired, what interrupted writes and removals left, and with `orphans` also files without a row:
     then nothing but artifacts may be in that folder or below that prefix."""
     removed = 0
-    total = await face.run(calls.artifacts_due(grace))
+    total = await face.run(commands.ArtifactsDue(grace))
     after: UUID | None = None
-    while ids := await face.run(calls.stale_artifacts(grace, after, _PAGE)):
+    while ids := await face.run(commands.StaleArtifacts(grace, after, _PAGE)):
         for id in ids:
             removed += await remove_file(face, store, id)
             if progress:
@@ -71,8 +71,8 @@ async def _adopted(face: Face, store: Store, grace: float) -> AsyncIterator[UUID
     page: list[str] = []
 
     async def unknown() -> list[UUID]:
-        known = await face.run(calls.known_paths(page))
-        rows = [await face.run(calls.adopt_orphan(path)) for path in page if path not in known]
+        known = await face.run(commands.KnownPaths(page))
+        rows = [await face.run(commands.AdoptOrphan(path)) for path in page if path not in known]
         return [id for id in rows if id is not None]
 
     async for found in store.list():

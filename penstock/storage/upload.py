@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands.command import Command
 from penstock.errors import ArtifactExists
 from penstock.storage.adapter import Face
 from penstock.storage.protocol import Store
@@ -33,23 +33,23 @@ class Upload:
     quota: str | None = None
     number: int = field(default_factory=_new_number)
 
-    def begin(self, new: NewArtifact) -> Call[calls.Announced]:
-        return calls.begin_upload(self.number, self.job, self.owner, self.org, KIND, new, self.quota)
+    def begin(self, new: NewArtifact) -> Command[commands.Announced]:
+        return commands.AnnounceArtifact.of(self.number, self.job, self.owner, self.org, KIND, new, self.quota)
 
-    def may_go_on(self, id: UUID) -> Call[bool]:
-        return calls.is_uploading(self.number, id)
+    def may_go_on(self, id: UUID) -> Command[bool]:
+        return commands.IsUploading(self.number, id)
 
-    def store(self, id: UUID, size: int, digest: str) -> Call[Artifact | None]:
-        return calls.store_upload(self.number, self.job, id, size, digest)
+    def store(self, id: UUID, size: int, digest: str) -> Command[Artifact | None]:
+        return commands.ConfirmArtifact(self.number, self.job, commands.UPLOAD, id, size, digest)
 
-    def withdraw(self, id: UUID) -> Call[None]:
-        return calls.withdraw_upload(self.number, id)
+    def withdraw(self, id: UUID) -> Command[None]:
+        return commands.WithdrawArtifact(self.number, commands.UPLOAD, id)
 
-    def abandon(self, path: str) -> Call[UUID | None]:
-        return calls.abandon_upload(self.number, path)
+    def abandon(self, path: str) -> Command[UUID | None]:
+        return commands.AbandonArtifact(self.number, commands.UPLOAD, path)
 
-    def disown(self, id: UUID, new: NewArtifact) -> Call[bool]:
-        return calls.disown_artifact(id, self.job, KIND, new.name, new.path)
+    def disown(self, id: UUID, new: NewArtifact) -> Command[bool]:
+        return commands.DisownArtifact(id, self.job, KIND, new.name, new.path)
 
     def refused(self, name: str) -> Exception:
         return ArtifactExists(f"{name} was written or removed by another meanwhile; this upload of it is not kept")

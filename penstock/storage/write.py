@@ -5,8 +5,8 @@ from typing import Protocol
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands.command import Command
 from penstock.errors import ArtifactExists, LeaseLost, StorageFull
 from penstock.job import ClaimedJob, Lease
 from penstock.storage.adapter import Face
@@ -17,17 +17,17 @@ from penstock.storage.sweep import remove_file
 class Writer(Protocol):
     """Who writes a file, and how the database is told. Another may take its place; then it is refused."""
 
-    def begin(self, new: NewArtifact) -> Call[calls.Announced]: ...
+    def begin(self, new: NewArtifact) -> Command[commands.Announced]: ...
 
-    def may_go_on(self, id: UUID) -> Call[bool]: ...
+    def may_go_on(self, id: UUID) -> Command[bool]: ...
 
-    def store(self, id: UUID, size: int, digest: str) -> Call[Artifact | None]: ...
+    def store(self, id: UUID, size: int, digest: str) -> Command[Artifact | None]: ...
 
-    def withdraw(self, id: UUID) -> Call[None]: ...
+    def withdraw(self, id: UUID) -> Command[None]: ...
 
-    def abandon(self, path: str) -> Call[UUID | None]: ...
+    def abandon(self, path: str) -> Command[UUID | None]: ...
 
-    def disown(self, id: UUID, new: NewArtifact) -> Call[bool]: ...
+    def disown(self, id: UUID, new: NewArtifact) -> Command[bool]: ...
 
     def refused(self, name: str) -> Exception: ...
 
@@ -39,23 +39,23 @@ class RunningJob:
         self._job = job
         self._lease = lease
 
-    def begin(self, new: NewArtifact) -> Call[calls.Announced]:
-        return calls.begin_artifact(self._lease, self._job.id, self._job.claims, new)
+    def begin(self, new: NewArtifact) -> Command[commands.Announced]:
+        return commands.BeginArtifact.of(self._lease, self._job.id, self._job.claims, new)
 
-    def may_go_on(self, id: UUID) -> Call[bool]:
-        return calls.is_writing(self._lease, self._job.id, self._job.claims, id)
+    def may_go_on(self, id: UUID) -> Command[bool]:
+        return commands.IsWriting(self._lease, self._job.id, self._job.claims, id)
 
-    def store(self, id: UUID, size: int, digest: str) -> Call[Artifact | None]:
-        return calls.store_artifact(self._lease, self._job.id, self._job.claims, id, size, digest)
+    def store(self, id: UUID, size: int, digest: str) -> Command[Artifact | None]:
+        return commands.StoreArtifact(self._lease, self._job.id, self._job.claims, id, size, digest)
 
-    def withdraw(self, id: UUID) -> Call[None]:
-        return calls.withdraw_artifact(self._lease, self._job.claims, id)
+    def withdraw(self, id: UUID) -> Command[None]:
+        return commands.WithdrawArtifact(self._lease, self._job.claims, id)
 
-    def abandon(self, path: str) -> Call[UUID | None]:
-        return calls.abandon_artifact(self._lease, self._job.claims, path)
+    def abandon(self, path: str) -> Command[UUID | None]:
+        return commands.AbandonArtifact(self._lease, self._job.claims, path)
 
-    def disown(self, id: UUID, new: NewArtifact) -> Call[bool]:
-        return calls.disown_artifact(id, self._job.id, self._job.kind, new.name, new.path)
+    def disown(self, id: UUID, new: NewArtifact) -> Command[bool]:
+        return commands.DisownArtifact(id, self._job.id, self._job.kind, new.name, new.path)
 
     def refused(self, name: str) -> Exception:
         return LeaseLost(f"job {self._job.id} is no longer this worker's: its artifact {name} is not kept")
@@ -93,7 +93,7 @@ async def write(
     return stored
 
 
-def _fitting(announced: calls.Announced, data: bytes, before: int = 0) -> bytes:
+def _fitting(announced: commands.Announced, data: bytes, before: int = 0) -> bytes:
     """The data, if there is room for it after so many bytes."""
     if announced.room is not None and announced.storage is not None and before + len(data) > announced.room:
         used = announced.storage - announced.room
@@ -107,7 +107,7 @@ def _fitting(announced: calls.Announced, data: bytes, before: int = 0) -> bytes:
 
 
 async def _while_ours(
-    face: Face, writer: Writer, new: NewArtifact, announced: calls.Announced, chunks: AsyncIterator[bytes]
+    face: Face, writer: Writer, new: NewArtifact, announced: commands.Announced, chunks: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
     """The chunks, no further than there is room for them; but when they have all come, which may have taken long, only
     if the file is still this writer's: it must not appear in place of what the next one has written meanwhile."""

@@ -9,15 +9,15 @@ import psycopg
 
 from penstock.context import Context, Earlier, Report, SyncContext
 from penstock.embedded import EmbeddedError
-from penstock.engine import PostgresEngine
-from penstock.engine.call import Call, first
+from penstock.engine import commands
+from penstock.engine.protocol import Engine
 from penstock.errors import PenstockError
 from penstock.job import ClaimedJob, Lease, NewJob
 from penstock.json import loads
 from penstock.testing.files import MemoryKeeper
 
 _NO_LEASE = Lease(0)
-_HELLO: Call[int] = Call("select 1", [], first)
+_HELLO = commands.NextRunAt()
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Notes:
 
 
 class InlineContext(Context):
-    def __init__(self, job: ClaimedJob, engine: PostgresEngine, notes: Notes) -> None:
+    def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
 
@@ -44,7 +44,7 @@ class InlineContext(Context):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        if self._connection is None:
+        if self._transaction is None:
             try:
                 await self._engine.arun(_HELLO)
             except (psycopg.OperationalError, EmbeddedError) as error:
@@ -56,8 +56,8 @@ class InlineContext(Context):
         """Commits the handler's transaction; there is no job to complete with it."""
         del output
         async with self._held:
-            if self._connection is not None:
-                await self._connection.execute("commit")
+            if self._transaction is not None:
+                await self._transaction.connection.execute("commit")
         return True
 
     def _may_remember(self) -> bool:
@@ -72,7 +72,7 @@ class InlineContext(Context):
 
 
 class InlineSyncContext(SyncContext):
-    def __init__(self, job: ClaimedJob, engine: PostgresEngine, notes: Notes) -> None:
+    def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
 
@@ -85,7 +85,7 @@ class InlineSyncContext(SyncContext):
 
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        if self._connection is None:
+        if self._transaction is None:
             try:
                 self._engine.run(_HELLO)
             except (psycopg.OperationalError, EmbeddedError) as error:
@@ -97,8 +97,8 @@ class InlineSyncContext(SyncContext):
         """Commits the handler's transaction; there is no job to complete with it."""
         del output
         with self._held:
-            if self._connection is not None:
-                self._connection.execute("commit")
+            if self._transaction is not None:
+                self._transaction.connection.execute("commit")
         return True
 
     def _may_remember(self) -> bool:

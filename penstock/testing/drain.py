@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from penstock.app import Penstock
-from penstock.engine.call import Call, first
+from penstock.engine.commands import NextRunAt
 from penstock.errors import InvalidInput
 from penstock.testing.fake_clock import clock_of
 from penstock.testing.twins import run_here
@@ -51,7 +51,7 @@ async def _names(app: Penstock, queue: str | Sequence[str] | None) -> Sequence[s
 async def _move_to_next(app: Penstock) -> bool:
     """Lets time pass until the next scheduled job is due; whether there is one."""
     clock = clock_of(app)
-    due: datetime | None = await app.engine.arun(Call("select penstock.next_run_at()", [], first))
+    due: datetime | None = await app.engine.arun(NextRunAt())
     if clock is None or due is None or due <= clock.now:
         return False
     clock.set(due)

@@ -7,9 +7,9 @@ from typing import Unpack
 from penstock.artifact import Artifact, ArtifactState, NewArtifact
 from penstock.errors import ArtifactExists
 from penstock.job import ClaimedJob, Lease
+from penstock.source import chunks_of
 from penstock.storage import Keeper, PutChoices, Source
 from penstock.storage.job_files import checked_metadata
-from penstock.storage.source import chunks_of
 
 
 class MemoryKeeper:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from penstock.context import Context, JobContext, SyncContext
-from penstock.engine.http import Engine
+from penstock.engine.protocol import Engine
 from penstock.errors import PenstockError, StaleArguments
 from penstock.handler import Handler
 from penstock.json import loads
@@ -324,7 +324,7 @@ def _seen_from_outside(ending: Ending) -> Any:
         case Cancelled(reason=reason):
             return Cancel(reason)
         case Failed(error=error):
-            raise FailedInProcess(f"{error.get('type')}: {error['error']}")
+            raise FailedInProcess(f"{error.type}: {error.error}")
         case _:
             return None
 

@@ -8,18 +8,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import UUID
 
-import psycopg
-
-from penstock.engine import calls
-from penstock.engine.http import Engine
+from penstock.engine import commands
+from penstock.engine.faults import FAULTS, UNREACHABLE
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine, Listener
 from penstock.errors import LeaseLost
 from penstock.logs import counted
 from penstock.worker.executor import Executor
 from penstock.worker.lane import Lane
 from penstock.worker.leases import Leases
-from penstock.worker.listener import Listener
-from penstock.worker.loop import Loop
-from penstock.worker.remote_listener import RemoteListener
 
 log = logging.getLogger("penstock.worker")
 
@@ -45,7 +42,7 @@ class Claimer(Loop):
         self,
         engine: Engine,
         leases: Leases,
-        listener: Listener | RemoteListener,
+        listener: Listener,
         executor: Executor,
         lanes: Sequence[Lane],
         *,
@@ -110,14 +107,15 @@ class Claimer(Loop):
         lease, wanted, wakes = self._leases.lease, lane.wanted(), self._wakes
         woken, self._woken = self._woken, False
         try:
-            jobs = await self._engine.arun(calls.claim(lease, lane.queue, wanted, lane.cursor))
+            jobs = await self._engine.arun(lane.cursor.claim(lease, lane.queue, wanted))
         except LeaseLost:
             self._leases.check_at_once()
             lane.look_at = time.monotonic() + FIRST_PAUSE
             return
-        except (psycopg.Error, OSError):
+        except UNREACHABLE:
             self.look_for_unknown()
             raise
+        lane.cursor.advance(jobs, wanted)
         if jobs:
             lane.claimed(len(jobs), wanted)
             self._executor.take(lane, lease, jobs)
@@ -169,7 +167,7 @@ class Claimer(Loop):
                 # it was told of work that it has no slot for: another may have one
                 lane.registered = None
                 await self._listener.unregister(lane.queue)
-                await self._engine.arun(calls.wake(lane.queue, 1))
+                await self._engine.arun(commands.Wake(lane.queue, 1))
             elif lane.registered and lane.busy_since and now - lane.busy_since >= BUSY:
                 lane.registered = None
                 await self._listener.unregister(lane.queue)
@@ -177,7 +175,7 @@ class Claimer(Loop):
     async def stop(self) -> None:
         """A claim that was under way may have taken jobs all the same: others need not wait till this worker leaves."""
         await super().stop()
-        with suppress(psycopg.Error, OSError):  # the database is away: they go back with the lease
+        with suppress(*FAULTS):  # the database is away: they go back with the lease
             async with asyncio.timeout(_LAST_WORDS):
                 await self._release_unknown()
 
@@ -185,7 +183,7 @@ class Claimer(Loop):
         """The answer to a claim was lost on its way: what it took would run nowhere while this worker lives."""
         lease = self._leases.lease
         known: list[UUID] = [run.job.id for run in self._executor.runs.values() if run.lease == lease]
-        released = await self._engine.arun(calls.release_unknown(lease, known, seconds))
+        released = await self._engine.arun(commands.ReleaseUnknown(lease, known, seconds))
         if self._look_for_unknown:
             del self._look_for_unknown[0]
         if released:

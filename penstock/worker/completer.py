@@ -5,26 +5,27 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
+from uuid import UUID
 
-import psycopg
+import msgspec
 
-from penstock.engine import calls
-from penstock.engine.http import Engine
+from penstock.engine import commands
+from penstock.engine.commands import AttemptError, Became
+from penstock.engine.faults import UNSTORABLE
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine
 from penstock.failure import Failure
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.logs import counted
 from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
-from penstock.worker.failures import Failures, Fate
+from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane
-from penstock.worker.loop import Loop
 from penstock.worker.parking_log import parking_log
 from penstock.worker.run import Run
 
 log = logging.getLogger("penstock.worker")
 
 MOST_AT_ONCE = 1000
-_UNSTORABLE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, ValueError, TypeError)
-"""What a value raises that Postgres, or the text on its way there, cannot hold."""
 
 Ended = tuple[Lane, Run, Ending]
 
@@ -74,7 +75,7 @@ class Completer(Loop):
             # kept until it is done: after a lost connection the same is reported again
             try:
                 await self._report(self._reporting)
-            except _UNSTORABLE:
+            except UNSTORABLE:
                 await self._report_one_by_one(self._reporting)
             for lane, run, _ in self._reporting:
                 self._forget(lane, run)
@@ -102,10 +103,10 @@ class Completer(Loop):
         for lane, run, ending in ended:
             try:
                 await self._report([(lane, run, ending)])
-            except _UNSTORABLE as error:
+            except UNSTORABLE as error:
                 told = f"how it ended cannot be stored: {' '.join(str(error).split())}"
                 run.unwritten = None
-                await self._report([(lane, run, Failed({"error": told, "type": type(error).__name__, "final": True}))])
+                await self._report([(lane, run, Failed(AttemptError(told, type(error).__name__, final=True)))])
 
     async def _report_on(self, lease: Lease, runs: Sequence[tuple[Run, Ending]]) -> None:
         succeeded: list[tuple[Run, Succeeded]] = []
@@ -133,43 +134,43 @@ class Completer(Loop):
                 case _:
                     assert_never(ending)
         if succeeded:
-            outputs = [ending.output for _, ending in succeeded]
-            refused = await self._engine.arun(calls.complete(lease, _jobs(succeeded), outputs))
+            completed = [_completed(run.job, ending.output) for run, ending in succeeded]
+            refused = await self._engine.arun(commands.Complete(lease, completed))
             self._warn(refused, succeeded)
         if failed:
-            fates = await self._engine.arun(calls.fail(lease, _jobs(failed), [ending.error for _, ending in failed]))
+            attempts = [commands.FailedAttempt(run.job.id, run.job.claims, ending.error) for run, ending in failed]
+            fates = _by_id(await self._engine.arun(commands.Fail(lease, attempts)))
             self._set_alarm(fates)
             _done(failed)
             for run, ending in failed:
                 self._failures.tell(run.job, ending, fates.get(run.job.id))
         if snoozed:
-            fates = await self._engine.arun(
-                calls.snooze(lease, _jobs(snoozed), [ending.seconds for _, ending in snoozed])
-            )
+            snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
+            fates = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
             self._set_alarm(fates)
             _done(snoozed)
             self._give_up([run for run, _ in snoozed], fates, "still not done after its last snooze")
         if parked:
-            fates = await self._engine.arun(calls.park(lease, _jobs(parked), [ending.reason for _, ending in parked]))
+            unknown = [commands.Unknown(run.job.id, run.job.claims, ending.reason) for run, ending in parked]
+            fates = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
             self._set_alarm(fates)
             _done(parked)
             for run, ending in parked:
                 parking_log.note(run.job.kind, ending.reason)
             self._give_up([run for run, _ in parked], fates, "no worker that knows it came in time")
         for reason, those in cancelled.items():
-            await self._engine.arun(calls.stop_cancelled(lease, [run.job for run in those], reason))
+            await self._engine.arun(commands.StopCancelled(lease, [run.job.held for run in those], reason))
             for run in those:
                 run.reported = True
         if released:
-            await self._engine.arun(calls.release(lease, [run.job for run in released]))
+            await self._engine.arun(commands.Release(lease, [run.job.held for run in released]))
             for run in released:
                 run.reported = True
 
     async def _write_progress(self, lease: Lease, runs: list[Run]) -> None:
         """The last report of a run must not be missing from its record."""
         if runs:
-            reports = [run.unwritten or {} for run in runs]
-            await self._engine.arun(calls.report_progress(lease, [run.job for run in runs], reports))
+            await self._engine.arun(commands.ReportProgress(lease, [run.reported_progress() for run in runs]))
             for run in runs:
                 run.unwritten = None
 
@@ -180,19 +181,26 @@ class Completer(Loop):
             log.warning("%s refused, no longer this worker's: %s", told, ids)
         _done(succeeded)
 
-    def _give_up(self, runs: Sequence[Run], fates: dict[Any, Fate], why: str) -> None:
+    def _give_up(self, runs: Sequence[Run], fates: dict[UUID, Became], why: str) -> None:
         for run in runs:
-            if fates.get(run.job.id, (None, None))[0] is JobState.FAILED:
+            became = fates.get(run.job.id)
+            if became is not None and became.state is JobState.FAILED:
                 self._failures.give_up(Failure(run.job, why))
 
-    def _set_alarm(self, fates: dict[Any, tuple[Any, Any]]) -> None:
+    def _set_alarm(self, fates: dict[UUID, Became]) -> None:
         """A retry may be due before anybody looks."""
-        if any(run_at is not None for _, run_at in fates.values()):
+        if any(became.run_at is not None for became in fates.values()):
             self._may_be_due()
 
 
-def _jobs(runs: Sequence[tuple[Run, Any]]) -> list[ClaimedJob]:
-    return [run.job for run, _ in runs]
+def _completed(job: ClaimedJob, output: bytes | None) -> commands.Completed:
+    if output is None:
+        return commands.Completed(job.id, job.claims)
+    return commands.Completed(job.id, job.claims, msgspec.Raw(output))
+
+
+def _by_id(became: Sequence[Became]) -> dict[UUID, Became]:
+    return {each.id: each for each in became}
 
 
 def _done(runs: Sequence[tuple[Run, Any]]) -> None:

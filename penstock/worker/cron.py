@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from penstock.cron import RecordedSchedule, Schedule, due_ticks, next_tick
-from penstock.engine import calls
-from penstock.engine.http import Engine
+from penstock.engine import commands
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine
 from penstock.errors import DatabaseUnavailable, PenstockError
-from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.worker")
 
@@ -67,21 +67,22 @@ async def record_schedules(engine: Engine, code: Sequence[Schedule]) -> None:
     """Writes the code's schedules into the database, those that are not there as they are here."""
     if not code:
         return
-    now, recorded = await engine.arun(calls.list_schedules([schedule.name for schedule in code]))
-    known = {each.name: each for each in recorded if each.source == "code"}
+    recorded = await engine.arun(commands.ListSchedules([schedule.name for schedule in code]))
+    known = {each.name: each for each in recorded.schedules if each.source == "code"}
     for schedule in code:
         if schedule.name not in known or not known[schedule.name].defines(schedule):
-            following = next_tick(schedule.cron, schedule.tz, now)
-            await engine.arun(calls.set_schedule(schedule, "code", following))
+            following = next_tick(schedule.cron, schedule.tz, recorded.now)
+            await engine.arun(commands.SetSchedule.of(schedule, "code", following))
 
 
 async def _fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
     names = [schedule.name for schedule in code]
-    now, recorded = await engine.arun(calls.list_schedules(names, database=database))
+    recorded = await engine.arun(commands.ListSchedules(names, database=database))
+    now = recorded.now
     fired = 0
     # the code's own ticks too: a schedule that is paused or removed may be back by then
     upcoming = [next_tick(schedule.cron, schedule.tz, now) for schedule in code]
-    for schedule in recorded:
+    for schedule in recorded.schedules:
         try:
             following = next_tick(schedule.cron, schedule.tz, now)
             upcoming.append(following)
@@ -101,9 +102,9 @@ async def _fire_one(engine: Engine, schedule: RecordedSchedule, now: datetime, f
         return 0
     ticks = due_ticks(schedule, since - timedelta(microseconds=1), now) if since else []
     if not ticks:
-        await engine.arun(calls.plan_schedule(schedule.name, following))
+        await engine.arun(commands.PlanSchedule(schedule.name, following))
     jobs = [
-        await engine.arun(calls.fire_schedule(schedule.name, tick, then))
+        await engine.arun(commands.FireSchedule(schedule.name, tick, then))
         for tick, then in zip(ticks, [*ticks[1:], following], strict=False)
     ]
     return sum(job is not None for job in jobs)

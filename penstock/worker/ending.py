@@ -3,10 +3,10 @@
 import asyncio
 import time
 import traceback
-from typing import Any
 
 import msgspec
 
+from penstock.engine.commands import AttemptError
 from penstock.errors import InvalidInput, StaleArguments, StorageFull
 from penstock.json import clean, encode_output
 from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome, Snooze
@@ -21,7 +21,7 @@ class Succeeded(msgspec.Struct, frozen=True, gc=False):
 
 
 class Failed(msgspec.Struct, frozen=True):
-    error: dict[str, Any]
+    error: AttemptError
     raised: BaseException | None = None
     """For the log; it does not leave the process."""
 
@@ -63,18 +63,18 @@ def ending_of(result: object) -> Ending:
         case Cancel(reason):
             return Cancelled(clean(str(reason)))
         case Fail(reason):
-            return Failed({"error": clean(str(reason)), "type": "Fail", "final": True})
+            return Failed(AttemptError(clean(str(reason)), "Fail", final=True))
     try:
         return Succeeded(encode_output(result))
     except InvalidInput as error:
-        return Failed({"error": f"its result cannot be stored: {error}", "type": type(error).__name__, "final": True})
+        return Failed(AttemptError(f"its result cannot be stored: {error}", type(error).__name__, final=True))
 
 
 def ending_of_raised(error: BaseException, retry: RetryRule | None = None) -> Ending:
     """What it means that a handler raised this: an outcome or a failure."""
     if isinstance(error, StorageFull):
         # another attempt would not fit either, and its owner can do something about it: they may read why
-        return Failed({"error": clean(str(error)), "type": type(error).__name__, "final": True}, error)
+        return Failed(AttemptError(clean(str(error)), type(error).__name__, final=True), error)
     outcome = outcome_raised(error)
     if outcome is None:
         return failure(error, final=retry is not None and retry.is_final(error))
@@ -102,11 +102,8 @@ def failure(error: BaseException, *, final: bool = False) -> Failed:
     if len(text) > _LONGEST_TRACEBACK:
         half = _LONGEST_TRACEBACK // 2
         text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
-    kept: dict[str, Any] = {"error": clean(_told(error)) or type(error).__name__, "type": type(error).__name__}
-    kept["traceback"] = text
-    if final:
-        kept["final"] = True
-    return Failed(kept, error)
+    name = type(error).__name__
+    return Failed(AttemptError(clean(_told(error)) or name, name, traceback=text, final=final), error)
 
 
 def _told(error: BaseException) -> str:
@@ -126,7 +123,7 @@ def ending_of_stopped(run: Run, error: asyncio.CancelledError) -> Ending:
         case Stop.BUDGET:
             had = time.monotonic() - run.started
             told = f"did not end within {had:.3g} s, the budget of the tick that ran it"
-            return Failed({"error": told, "type": "BudgetSpent"})
+            return Failed(AttemptError(told, "BudgetSpent"))
         case Stop.LOST:
             return Settled()
         case None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.engine.commands import AttemptError
 from penstock.engine.outage import answering_within
 from penstock.job import ClaimedJob, Lease
 from penstock.json import clean
@@ -190,10 +191,8 @@ def _take_alike(lane: Lane, first: Run, most: int) -> list[Run]:
 
 
 def _timed_out(seconds: float | None, retry: RetryRule | None) -> Failed:
-    error: dict[str, object] = {"error": f"timed out after {seconds:g} s", "type": "Timeout"}
-    if retry is not None and retry.is_final(TimeoutError()):
-        error["final"] = True
-    return Failed(error)
+    final = retry is not None and retry.is_final(TimeoutError())
+    return Failed(AttemptError(f"timed out after {seconds:g} s", "Timeout", final=final))
 
 
 class _Options(msgspec.Struct):

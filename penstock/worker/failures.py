@@ -5,9 +5,9 @@ import inspect
 import logging
 import traceback
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
+from penstock.engine.commands import Became
 from penstock.failure import Failure, FailureHook
 from penstock.job import ClaimedJob, JobState
 from penstock.logs import current_job
@@ -18,36 +18,34 @@ log = logging.getLogger("penstock.jobs")
 _LONGEST = 100_000
 _LONGEST_LINE = 2000
 
-Fate = tuple[JobState, datetime | None]
-
 
 class Failures:
     def __init__(self, hooks: Sequence[FailureHook] = ()) -> None:
         self._hooks = hooks
         self._calls: set[asyncio.Task[None]] = set()
 
-    def tell(self, job: ClaimedJob, ending: Failed, fate: Fate | None) -> None:
+    def tell(self, job: ClaimedJob, ending: Failed, became: Became | None) -> None:
         """An attempt has failed, and this is what the engine made of it; None when the job is another's by now."""
         error = ending.error
-        said = f"{error['type']}: {error['error']}" if error.get("type") else str(error["error"])
+        said = f"{error.type}: {error.error}" if error.type else error.error
         said = said if len(said) < _LONGEST_LINE else f"{said[:_LONGEST_LINE]}…"
         about: dict[str, Any] = {"job_id": str(job.id), "job_kind": job.kind, "job_attempt": job.attempt}
-        if fate is None or fate[0] is JobState.CANCELLED:
+        if became is None or became.state is JobState.CANCELLED:
             log.info("failed, but nobody wants it from here any more: %s", said, extra=about)
-        elif fate[0] is not JobState.FAILED:
+        elif became.state is not JobState.FAILED:
             log.warning("attempt %d of %d failed, tried again: %s", job.attempt, job.max_attempts, said, extra=about)
-        elif error.get("type") == "Fail":
-            log.warning("given up by its handler: %s", error["error"], extra=about)
+        elif error.type == "Fail":
+            log.warning("given up by its handler: %s", error.error, extra=about)
         else:
             raised = ending.raised if ending.raised is not None and _can_be_logged(ending.raised) else None
             # from another process only the text of the traceback came
-            text = f"\n{error['traceback']}" if raised is None and "traceback" in error else ""
+            text = f"\n{error.traceback}" if raised is None and error.traceback else ""
             log.error(
                 "given up after attempt %d of %d: %s%s", job.attempt, job.max_attempts, said, text,
                 exc_info=raised, extra=about,
             )  # fmt: skip
-        if fate is not None and fate[0] is JobState.FAILED:
-            self.give_up(Failure(job, error["error"], ending.raised, error.get("traceback")))
+        if became is not None and became.state is JobState.FAILED:
+            self.give_up(Failure(job, error.error, ending.raised, error.traceback))
 
     def give_up(self, failure: Failure) -> None:
         """Calls the hooks, beside everything else: neither their time nor their errors are the worker's."""

@@ -4,17 +4,15 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
 from uuid import UUID
 
-from penstock.engine import calls
-from penstock.engine.call import Call
-from penstock.engine.http import Engine
+from penstock.engine import commands
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine, Hears
 from penstock.job import Lease
-from penstock.worker.loop import Loop
 
-T = TypeVar("T")
 log = logging.getLogger("penstock.worker")
 
 BUSY_SHARE = 1 / 3
@@ -23,15 +21,6 @@ _IDLE_SHARE = 0.8
 
 _WITHOUT_NOTICES = 0.5
 """Seconds between looks for cancelled jobs where no notice tells of them."""
-
-
-class Hears(Protocol):
-    """Where it is told of cancellations, if it is, and where its own calls go."""
-
-    @property
-    def listening(self) -> bool: ...
-
-    async def run_call(self, call: Call[T], /) -> T: ...
 
 
 class Leases(Loop):
@@ -70,11 +59,11 @@ class Leases(Loop):
         await self._extend()
 
     async def _take(self) -> None:
-        call = calls.open_lease(
+        command = commands.OpenLease(
             self._worker, seconds=self._seconds, queues=self._queues, host=socket.gethostname(), pid=os.getpid(),
             kinds=self._kinds,
         )  # fmt: skip
-        self.lease = await self._engine.arun(call)
+        self.lease = await self._engine.arun(command)
 
     def check_at_once(self) -> None:
         """Somebody was told that the lease is gone."""
@@ -86,18 +75,17 @@ class Leases(Loop):
             await self._pause()
 
     async def _pause(self) -> None:
-        loop = asyncio.get_running_loop()
-        since = loop.time()
+        """Until the lease is to be extended again: since the last time, or since the listener did by the way."""
+        since = time.monotonic()
         while not self._at_once.is_set():
-            share = BUSY_SHARE if self._busy() else _IDLE_SHARE
-            length = self._length * share
+            length = self._length * (BUSY_SHARE if self._busy() else _IDLE_SHARE)
             if self._busy() and not self._listener.listening:
                 length = min(length, _WITHOUT_NOTICES)
-            left = since + length - loop.time()
+            left = max(since, self._listener.heard_at) + length - time.monotonic()
             if left <= 0:
                 break
             # looks up now and then: an idle worker may have become a busy one
-            look_up = self._length * BUSY_SHARE if self._listener.listening else _WITHOUT_NOTICES
+            look_up = self._length * BUSY_SHARE / 4 if self._listener.listening else _WITHOUT_NOTICES
             try:
                 async with asyncio.timeout(min(left, look_up)):
                     await self._at_once.wait()
@@ -105,14 +93,21 @@ class Leases(Loop):
                 continue
         self._at_once.clear()
 
+    def hear(self, extended: commands.Extended) -> None:
+        """What the listener was told when it extended the lease."""
+        if extended.alive:
+            self._take_note(extended)
+        else:
+            self.check_at_once()
+
     async def _extend(self) -> None:
-        extended = await self._listener.run_call(calls.extend_lease(self.lease))
+        extended = await self._listener.run_command(commands.ExtendLease(self.lease))
         if not extended.alive:
             await self._start_over()
             return
         self._take_note(extended)
 
-    def _take_note(self, extended: calls.Extended) -> None:
+    def _take_note(self, extended: commands.Extended) -> None:
         self._length = extended.seconds or self._length
         for id in extended.cancelling:
             self._cancel(id)
@@ -128,5 +123,5 @@ class Leases(Loop):
         # before anything else happens: what is claimed from here on belongs to the new one
         self._lost(lost)
         # as a rule somebody has; not when its row was deleted by hand
-        await self._engine.arun(calls.expire_lease(lost))
+        await self._engine.arun(commands.ExpireLease(lost))
         await self._extend()

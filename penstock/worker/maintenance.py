@@ -4,10 +4,10 @@ order."""
 import asyncio
 import time
 
-from penstock.engine import calls
-from penstock.engine.http import Engine
+from penstock.engine import commands
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine
 from penstock.worker.leases import Leases
-from penstock.worker.loop import Loop
 
 EVERY = 1.0
 UPKEEP_EVERY = 30.0
@@ -31,14 +31,14 @@ class Maintenance(Loop):
         while True:
             await self._leases.leading.wait()
             self._sooner.clear()
-            leads, due_in = await self._engine.arun(calls.tend(self._leases.lease))
-            if not leads:
+            tended = await self._engine.arun(commands.Tend(self._leases.lease))
+            if not tended.leads:
                 self._leases.leading.clear()
                 continue
             if time.monotonic() >= upkeep_at:
-                await self._engine.arun(calls.maintain())
+                await self._engine.arun(commands.Maintain())
                 upkeep_at = time.monotonic() + UPKEEP_EVERY
-            await self._pause(EVERY if due_in is None else min(EVERY, max(0.0, due_in) + 0.001))
+            await self._pause(EVERY if tended.due_in is None else min(EVERY, max(0.0, tended.due_in) + 0.001))
 
     async def _pause(self, seconds: float) -> None:
         try:

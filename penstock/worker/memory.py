@@ -7,8 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
+from penstock.engine.loop import Loop
 from penstock.errors import InvalidInput
-from penstock.worker.loop import Loop
 from penstock.worker.worker import Worker
 
 log = logging.getLogger("penstock.worker")

@@ -63,7 +63,7 @@ class WorkerMetrics:
         metrics.ran.observe(ran)
         if run.job.claims == 1:
             metrics.waited.observe(max(0.0, time.time() - run.job.created_at.timestamp() - ran))
-        if isinstance(ending, Failed) and (ending.error.get("final") or run.job.attempt >= run.job.max_attempts):
+        if isinstance(ending, Failed) and (ending.error.final or run.job.attempt >= run.job.max_attempts):
             metrics.dead.inc()
 
     def exposition(self) -> bytes:

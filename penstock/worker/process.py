@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from penstock.engine.http import Engine
+from penstock.engine.commands import AttemptError
+from penstock.engine.protocol import Engine
 from penstock.handler import Handler
 from penstock.storage import Keeper
 from penstock.storage.job_files import StoreKeeper
 from penstock.worker.ending import Ending, Failed
-from penstock.worker.process_child import Order, Place, serve
+from penstock.worker.process_child import Order, serve
 from penstock.worker.run import Run
 
 CLEANUP = 0.7
@@ -49,7 +50,7 @@ class Child:
                         return ending  # type: ignore[no-any-return]
         except (EOFError, OSError):
             self.process.join()
-            return Failed({"error": f"its process died: {_cause(self.process.exitcode)}", "type": "ProcessDied"})
+            return Failed(AttemptError(f"its process died: {_cause(self.process.exitcode)}", "ProcessDied"))
 
     def close(self) -> None:
         self.connection.close()
@@ -69,7 +70,7 @@ class Children:
         # started here and not in a thread: the child ends with the thread that started it
         child = self._idle.pop() if self._idle else Child()
         order = Order(
-            handler.function.__module__, handler.function.__qualname__, run.job, run.lease, Place.of(self._engine),
+            handler.function.__module__, handler.function.__qualname__, run.job, run.lease, self._engine.place,
             self._storage, handler.retry_rule,
         )  # fmt: skip
         work = loop.run_in_executor(

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -18,34 +18,18 @@ from typing import Any
 
 from penstock.arguments import Arguments
 from penstock.context import Context, SyncContext
-from penstock.engine import PostgresEngine
-from penstock.engine.http import Engine, RemoteEngine
+from penstock.engine.protocol import Engine, Place
 from penstock.errors import StaleArguments
 from penstock.job import ClaimedJob, Lease
+from penstock.keeper import Keeper
 from penstock.logs import current_job
 from penstock.outcome import Cancel
 from penstock.retry_rule import RetryRule
-from penstock.storage import Keeper
-from penstock.storage.job_files import StoreKeeper
+from penstock.storage.job_files import keeper_for
 from penstock.storage.settings import Elsewhere
 from penstock.worker.ending import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
 
 _PR_SET_PDEATHSIG = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the engine is: the database and its schema, or the API and its key."""
-
-    url: str
-    schema: str | None = None
-    key: str | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(cls, engine: Engine) -> "Place":
-        if isinstance(engine, RemoteEngine):
-            return cls(engine.url, key=engine.key)
-        return cls(engine.pools.url(), engine.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +144,12 @@ def _find(module: str, qualname: str) -> Callable[..., Any]:
 
 
 def _keeper(engine: Engine, storage: Elsewhere | None) -> Keeper | None:
-    return StoreKeeper(engine, storage.here()) if storage and isinstance(engine, PostgresEngine) else None
+    return keeper_for(engine, storage.here() if storage else None)
 
 
 @cache
 def _engine(place: Place) -> Engine:
-    if place.key is not None:
-        return RemoteEngine(place.url, place.key)
-    return PostgresEngine(lambda: place.url, schema=place.schema or "penstock", pool_size=2)
+    return place.engine()
 
 
 def _end_with(worker: int) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from penstock.engine import calls
-from penstock.engine.http import Engine
+from penstock.engine import commands
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine
 from penstock.job import Lease
-from penstock.worker.loop import Loop
 from penstock.worker.run import Run
 
 EVERY = 0.2
@@ -47,12 +47,13 @@ class Reporter(Loop):
         self._reporting.clear()
         for lease, runs in by_lease.items():
             reports = [run.unwritten or {} for run in runs]
+            sent = [run.reported_progress() for run in runs]
             written = asyncio.Event()
             for run in runs:
                 # should it end meanwhile: its last report must not be overtaken by this one
                 run.written = written
             try:
-                told = await self._engine.arun(calls.report_progress(lease, [run.job for run in runs], reports))
+                told = await self._engine.arun(commands.ReportProgress(lease, sent))
             finally:
                 written.set()
                 for run in runs:
@@ -60,6 +61,6 @@ class Reporter(Loop):
             for run, report in zip(runs, reports, strict=True):
                 if run.unwritten is report:
                     run.unwritten = None
-            for id, cancel_requested in told.items():
-                if cancel_requested:
-                    self._cancel(id)
+            for each in told:
+                if each.cancel_requested:
+                    self._cancel(each.id)

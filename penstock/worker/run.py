@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.context import JobContext
+from penstock.engine.commands import Progress, Reported
 from penstock.job import ClaimedJob, Lease
 
 
@@ -38,6 +39,10 @@ class Run(msgspec.Struct, eq=False):
     written: asyncio.Event | None = None
     """While a report of it is on its way to the database: set when that has arrived."""
     reported: bool = False
+
+    def reported_progress(self) -> Reported:
+        """What it reported, to be written."""
+        return Reported(self.job.id, self.job.claims, Progress(**self.unwritten or {}))
 
     def stop_for(self, reason: Stop) -> None:
         """Tells the handler to stop. The first reason counts, but a thread that is only asked may yet be given up."""

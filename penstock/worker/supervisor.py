@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import psycopg
 
-from penstock.engine import calls
-from penstock.engine.http import Engine
+from penstock.engine import commands
 from penstock.engine.postgres.errors import is_lost
+from penstock.engine.protocol import Engine
 from penstock.job import Lease
 from penstock.logs import counted
 from penstock.scaling import wanted_workers
@@ -109,7 +109,7 @@ class Child:
         if self._lease is None:
             return
         try:
-            released = await self._engine.arun(calls.expire_lease(self._lease))
+            released = await self._engine.arun(commands.ExpireLease(self._lease))
             if released:
                 log.warning(
                     "%s of the dead process %s again", counted(released, "job"), "runs" if released == 1 else "run"
@@ -202,10 +202,10 @@ class Supervisor:
         most = self._most * max(self._queues.values())
         wanted = [
             wanted_workers(
-                ready=at_hand.ready, running=at_hand.running, oldest_s=at_hand.oldest_s,
+                ready=at_hand.ready, running=at_hand.running, oldest_s=at_hand.oldest_ready_seconds,
                 slots=self._queues[at_hand.queue], workers=len(self._children), least=self._least, most=self._most,
             )
-            for at_hand in await self._engine.arun(calls.backlog(list(self._queues), most))
+            for at_hand in await self._engine.arun(commands.Backlog(list(self._queues), most))
         ]  # fmt: skip
         return max(wanted, default=self._least)
 

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import commands
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Engine
 from penstock.errors import DatabaseUnavailable, PenstockError
 from penstock.storage import Storage
 from penstock.storage.adapter import Waiting
 from penstock.storage.sweep import GRACE, sweep
 from penstock.worker.leases import Leases
-from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.worker")
 
@@ -22,7 +23,7 @@ class Sweeper(Loop):
 
     name = "sweep"
 
-    def __init__(self, engine: PostgresEngine, leases: Leases, storage: Storage) -> None:
+    def __init__(self, engine: Engine, leases: Leases, storage: Storage) -> None:
         super().__init__()
         self._engine = engine
         self._leases = leases
@@ -34,7 +35,7 @@ class Sweeper(Loop):
             await asyncio.sleep(pause)
             await self._leases.leading.wait()
             # the store is not even made while there is nothing to do
-            if await self._engine.arun(calls.artifacts_due(GRACE)):
+            if await self._engine.arun(commands.ArtifactsDue(GRACE)):
                 await self._sweep()
             pause = EVERY
 

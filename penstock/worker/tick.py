@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import commands
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.registry import Registry
-from penstock.storage.job_files import StoreKeeper
+from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
 from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
@@ -79,7 +80,7 @@ class Budget:
 
 
 class Tick:
-    def __init__(self, engine: PostgresEngine, registry: Registry, queues: Mapping[str, int]) -> None:
+    def __init__(self, engine: Engine, registry: Registry, queues: Mapping[str, int]) -> None:
         self._engine = engine
         self._registry = registry
         self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
@@ -89,7 +90,7 @@ class Tick:
         self._reported = asyncio.Event()
         self._reporter = Reporter(engine, self._cancel)
         threads = sum(queues.values())
-        keeper = StoreKeeper(engine, registry.storage) if registry.storage is not None else None
+        keeper = keeper_for(engine, registry.storage)
         self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads, keeper)
         self._executor = Executor(self._calls, self._end)
         failures = Failures(registry.failure_hooks)
@@ -97,11 +98,11 @@ class Tick:
 
     async def run(self, limit: int, budget: float) -> list[TickResult]:
         deadline = time.monotonic() + budget
-        await self._engine.arun(calls.maintain())
+        await self._engine.arun(commands.Maintain())
         await fire_due(self._engine, self._registry.schedules, database=True)
         name = f"tick {socket.gethostname()}:{os.getpid()}"
         kinds = sorted(self._registry.handlers)
-        lease = await self._engine.arun(calls.open_lease(name, seconds=budget + _MARGIN, kinds=kinds))
+        lease = await self._engine.arun(commands.OpenLease(name, seconds=budget + _MARGIN, kinds=kinds))
         self._completer.start()
         self._reporter.start()
         budgeted = Budget(time.monotonic(), deadline)
@@ -129,7 +130,7 @@ class Tick:
             await self._completer.stop()
             await self._reporter.stop()
             self._calls.close()
-            await self._engine.arun(calls.close_lease(lease))
+            await self._engine.arun(commands.CloseLease(lease))
         return [await self._result(*ended) for ended in self._ended]
 
     async def _claim(self, lease: Lease, lane: Lane, most: int, budget: Budget) -> int:
@@ -137,7 +138,7 @@ class Tick:
         wanted = min(most, lane.wanted())
         if wanted < 1 or lane in self._closed or not budget.suffices(lane):
             return 0
-        jobs = await self._engine.arun(calls.claim(lease, lane.queue, wanted))
+        jobs = await self._engine.arun(commands.Claim(lease, lane.queue, wanted))
         fresh = jobs if budget.is_fair else [job for job in jobs if not _was_given_back(job)]
         self._executor.take(lane, lease, fresh)
         if len(fresh) < len(jobs):
@@ -178,7 +179,7 @@ class Tick:
         self._executor.cancel(id)
 
     async def _result(self, run: Run, ending: Ending, seconds: float) -> TickResult:
-        job = await self._engine.arun(calls.get_job(run.job.id))
+        job = await self._engine.arun(commands.GetJob(run.job.id))
         if job is None:  # a queue that keeps only failures
             return TickResult(run.job.id, run.job.kind, JobState.SUCCEEDED, run.job.attempt, seconds)
         error = job.parked_reason or job.last_error
@@ -196,7 +197,7 @@ def _was_given_back(job: ClaimedJob) -> bool:
 
 
 async def tick(
-    engine: PostgresEngine, registry: Registry, *, limit: int, budget: float, queues: Mapping[str, int] | None
+    engine: Engine, registry: Registry, *, limit: int, budget: float, queues: Mapping[str, int] | None
 ) -> list[TickResult]:
     """Runs up to `limit` jobs for about `budget` seconds; what became of each."""
     if not isinstance(limit, int) or limit < 1:

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import commands
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Ears, Engine, Listener
 from penstock.errors import InvalidInput
 from penstock.extras import needs
 from penstock.job import ClaimedJob, Lease
 from penstock.worker.leases import Leases
-from penstock.worker.listener import Listener
-from penstock.worker.loop import Loop
 from penstock.worker.maintenance import Maintenance
 
 with needs("push", "a waker"):
@@ -40,7 +40,7 @@ class Waker:
 
     def __init__(
         self,
-        engine: PostgresEngine,
+        engine: Engine,
         url: str,
         queues: Sequence[str],
         *,
@@ -52,8 +52,17 @@ class Waker:
         if isinstance(queues, str) or not queues:
             raise InvalidInput("queues", "name at least one, as a list")
         self._stopping = asyncio.Event()
-        self._engine = PostgresEngine(engine.pools.url, schema=engine.schema, pool_size=4, outage=engine.outage)
-        self._listener = Listener(self._engine, wake=self._wake, cancel=_ignore, hand=_unasked, missed=self._wake)
+        self._engine = engine.of_worker(None)
+        self._listener = self._engine.listener(
+            Ears(
+                wake=self._wake,
+                cancel=_ignore,
+                hand=_unasked,
+                missed=self._wake,
+                heard=lambda _: None,
+                busy=lambda: False,
+            )
+        )
         self._leases = Leases(
             self._engine, self._listener, queues=[], name=f"waker {socket.gethostname()}:{os.getpid()}", seconds=None,
             busy=lambda: False, cancel=_ignore, lost=self._take_lease,
@@ -71,7 +80,12 @@ class Waker:
 
     async def run(self) -> None:
         """Until stopped or cancelled."""
-        loops = [self._listener, self._leases, Maintenance(self._engine, self._leases), self._calling]
+        loops: list[Loop | Listener] = [
+            self._listener,
+            self._leases,
+            Maintenance(self._engine, self._leases),
+            self._calling,
+        ]
         try:
             await self._leases.open()
             self._take_lease(Lease(0))
@@ -83,7 +97,7 @@ class Waker:
                 await loop.stop()
             with suppress(Exception):  # the database is away: the lease runs out by itself
                 async with asyncio.timeout(_POLL):
-                    await self._engine.close_lease(self._leases.lease)
+                    await self._engine.arun(commands.CloseLease(self._leases.lease))
             await self._engine.aclose()
 
     def _wake(self) -> None:
@@ -101,7 +115,7 @@ class _Calling(Loop):
 
     def __init__(
         self,
-        engine: PostgresEngine,
+        engine: Engine,
         listener: Listener,
         url: str,
         queues: Sequence[str],
@@ -153,7 +167,7 @@ class _Calling(Loop):
 
     async def _anything_ready(self) -> bool:
         for queue in self._queues:
-            now = await self._engine.arun(calls.scale_of(queue))
+            now = await self._engine.arun(commands.ScaleOf(queue))
             if now.ready and not now.paused:
                 return True
         return False
@@ -164,7 +178,7 @@ class _Calling(Loop):
         if not self._listener.listening:
             await asyncio.sleep(_POLL)
             return
-        await self._listener.run_call(calls.wait_for_work(self._listener.lease, self._queues))
+        await self._listener.run_command(commands.WaitForWork(self._listener.lease, self._queues))
         if await self._anything_ready():
             return
         self.asleep.set()

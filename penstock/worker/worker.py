@@ -4,21 +4,19 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypedDict
 from uuid import UUID
 
-import psycopg
-
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.http import Engine, RemoteEngine
+from penstock.engine import commands
+from penstock.engine.faults import FAULTS
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Ears, Engine, Listener
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import counted
 from penstock.registry import Registry
-from penstock.storage import Keeper
-from penstock.storage.job_files import StoreKeeper
+from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
 from penstock.worker.claimer import Claimer
 from penstock.worker.completer import Completer
@@ -28,11 +26,7 @@ from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane, check_slots
 from penstock.worker.leases import Leases
-from penstock.worker.listener import Listener
-from penstock.worker.loop import Loop
 from penstock.worker.maintenance import Maintenance
-from penstock.worker.remote_leases import RemoteLeases
-from penstock.worker.remote_listener import RemoteListener
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Run, Stop
 from penstock.worker.sweeper import Sweeper
@@ -48,18 +42,6 @@ CLEANUP = 3.0
 _NO_MORE = 2.0
 _LAST_WORDS = 10.0
 _SPARE_THREADS = 64
-
-
-class _Keeping(TypedDict):
-    """What a lease is kept for."""
-
-    queues: Sequence[str]
-    kinds: Sequence[str]
-    name: str
-    seconds: float | None
-    busy: Callable[[], bool]
-    cancel: Callable[[UUID], None]
-    lost: Callable[[Lease], None]
 
 
 class Worker:
@@ -105,36 +87,26 @@ class Worker:
         self._at_once = asyncio.Event()
         # its own connections: handlers that hold all of the application's must not keep it from reporting
         patience = min(PATIENCE, max(1.0, (lease or 30.0) / 3))
-        self._engine: Engine
-        self._listener: Listener | RemoteListener
-        self._leases: Leases
-        keeping: _Keeping = {
-            "queues": list(queues), "kinds": sorted(registry.handlers), "name": self.name, "seconds": lease,
-            "busy": self._busy, "cancel": self._cancel, "lost": self._lose,
-        }  # fmt: skip
-        if isinstance(engine, RemoteEngine):
-            self._engine = engine = remote = engine.with_patience(patience)
-            listener = self._listener = RemoteListener(
-                remote, wake=self._wake, heard=lambda told: leases.hear(told), missed=self._miss_notices,
-                busy=self._busy,
-            )  # fmt: skip
-            leases = self._leases = RemoteLeases(remote, listener, **keeping)
-        else:
-            self._engine = PostgresEngine(
-                engine.pools.url, schema=engine.schema, pool_size=8, patience=patience, outage=engine.outage
+        self._engine = engine.of_worker(patience)
+        if not engine.capabilities.transactions:
+            engine = self._engine  # handlers hold no connections there
+        self._listener = self._engine.listener(
+            Ears(
+                wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices,
+                heard=lambda extended: self._leases.hear(extended), busy=self._busy,
             )
-            self._listener = Listener(
-                self._engine, wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices
-            )
-            self._leases = Leases(self._engine, self._listener, **keeping)
+        )  # fmt: skip
+        self._leases = Leases(
+            self._engine, self._listener, queues=list(queues), kinds=sorted(registry.handlers), name=self.name,
+            seconds=lease, busy=self._busy, cancel=self._cancel, lost=self._lose,
+        )  # fmt: skip
         self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
         self._maintenance = Maintenance(self._engine, self._leases)
         self._reporter = Reporter(self._engine, self._cancel)
-        keeper: Keeper | None = None
+        # the application's connections: its own are cut when they are held for long, as a slow store makes it
+        keeper = keeper_for(engine, registry.storage)
         self._sweeper: Sweeper | None = None
-        if registry.storage is not None and isinstance(engine, PostgresEngine):
-            keeper = StoreKeeper(engine, registry.storage)
-            # the application's connections: its own are cut when they are held for long, as a slow store makes it
+        if registry.storage is not None and engine.capabilities.leads:
             self._sweeper = Sweeper(engine, self._leases, registry.storage)
         self._calls = Calls(
             registry.handlers, registry.middleware, engine, self._reporter.note,
@@ -168,8 +140,8 @@ class Worker:
             await self._engine.aclose()
             raise
         self._take_lease()
-        loops: list[Loop] = [self._listener, self._leases, self._completer, self._reporter]
-        if not isinstance(self._engine, RemoteEngine):  # where there is an API, its server does what happens by itself
+        loops: list[Loop | Listener] = [self._listener, self._leases, self._completer, self._reporter]
+        if self._engine.capabilities.leads:
             loops += [self._maintenance, self._cron]
         if self._sweeper is not None:
             loops.append(self._sweeper)
@@ -212,8 +184,8 @@ class Worker:
             self._stopping.set()
 
     async def _declare_queues(self) -> None:
-        if self._registry.queues and not isinstance(self._engine, RemoteEngine):  # a server declares them itself
-            await self._engine.arun(calls.declare_queues(self._registry.queues))
+        if self._registry.queues and self._engine.capabilities.leads:
+            await self._engine.arun(commands.DeclareQueues(self._registry.queues))
 
     async def _wind_down(self) -> None:
         await self._claimer.stop()
@@ -242,7 +214,7 @@ class Worker:
 
     async def _ask_for_no_more(self) -> None:
         """Enqueues must not hand it jobs any longer; those that do all the same are given back."""
-        with suppress(psycopg.Error, OSError, TimeoutError):  # the database is away: nobody can enqueue either
+        with suppress(*FAULTS):  # the database is away: nobody can enqueue either
             async with asyncio.timeout(_NO_MORE):
                 await self._listener.unregister_all()
 
@@ -261,7 +233,7 @@ class Worker:
         self._calls.close()
         try:
             async with asyncio.timeout(_LAST_WORDS):
-                released = await self._engine.arun(calls.close_lease(self._leases.lease))
+                released = await self._engine.arun(commands.CloseLease(self._leases.lease))
             log.info(
                 "worker %s stopped%s",
                 self.name,

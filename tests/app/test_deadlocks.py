@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import JobHandle, NewJob, Penstock
-from penstock.engine.call import Call, all_rows
+from penstock.engine.postgres.statement import Statement, all_rows
 from tests.app.conftest import CountJobs
 from tests.app.until import until
 from tests.conftest import Connect
@@ -78,7 +78,7 @@ def test_a_call_that_must_not_be_repeated_after_a_loss_is_repeated_after_a_deadl
     impatient: str, connect: Connect
 ) -> None:
     locks = [f"pg_advisory_xact_lock(ascii('{key}'))" for key in "abc"]
-    all_three = Call(f"select {', '.join(locks)}", [], all_rows)
+    all_three = Statement(f"select {', '.join(locks)}", [], all_rows)
     rivals = Rivals(connect, "select pg_advisory_xact_lock(ascii('{}'))")
     with Penstock(impatient) as app:
         done: list[object] = []

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock import Handler, InvalidInput, NewJob, Penstock
-from penstock.engine.call import Call, first
 from penstock.engine.postgres.enqueue import COPY_FROM
+from penstock.engine.postgres.statement import Statement, first
 from penstock.json import loads
 from tests.app.conftest import CountJobs
 from tests.app.worker import Worker
@@ -77,8 +77,8 @@ def test_any_text_survives_copy_and_json_alike(app: Penstock, send: Send, body: 
     by_json.cancel()
 
 
-def _through_jsonb(value: object) -> Call[str]:
-    return Call("select %s::text::jsonb::text", [msgspec.json.encode(value).decode()], first)
+def _through_jsonb(value: object) -> Statement[str]:
+    return Statement("select %s::text::jsonb::text", [msgspec.json.encode(value).decode()], first)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

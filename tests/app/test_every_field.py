@@ -18,12 +18,13 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from penstock import Flow, NewJob, Penstock
-from penstock.engine.http import requests
+from penstock.engine.commands import CompleteAndEnqueue, Completed
+from penstock.engine.http.wire import CompletionBody, bodies
 from penstock.engine.postgres.copy import COPY
-from penstock.engine.postgres.enqueue import COPY_FROM, Bulk
-from penstock.job import PLAIN, ClaimedJob, Lease, new_job_id
+from penstock.engine.postgres.enqueue import COPY_FROM
+from penstock.engine.work import Bulk
+from penstock.job import PLAIN, Lease, new_job_id
 from penstock.server.work.complete import _new_job
-from penstock.server.work.models import CompleteBatch
 from tests.app.test_own_async_transaction import CALLERS as ASYNC_CALLERS
 from tests.app.test_own_transaction import CALLERS
 
@@ -126,9 +127,8 @@ def _many(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
 
 def _over_http(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
     """As a worker's request says them, and the server reads them."""
-    held = ClaimedJob(uuid4(), "work", 0, 0, 1, 5, 1, 0, None, None, None, datetime.now(UTC), "{}", None)
-    body = requests.complete_with(Lease(1), held, None, jobs).requests[0].body
-    read = CompleteBatch.model_validate_json(body or b"").enqueue
+    [body] = bodies(CompleteAndEnqueue(Lease(1), Completed(uuid4(), 1), jobs))
+    read = msgspec.json.decode(body, type=CompletionBody).enqueue
     return _together(app, [_new_job(place, job, 1 << 20) for place, job in enumerate(read)])
 
 

@@ -125,9 +125,9 @@ def test_a_program_that_closes_ends_without_a_word(url: str, count_jobs: CountJo
 
 def test_a_forked_child_and_its_parent_go_on_independently(url: str, count_jobs: CountJobs) -> None:
     program = """
-        from penstock.engine.call import Call, first
+        from penstock.engine.postgres.statement import Statement, first
         def session():
-            return app.engine.run(Call("select pg_backend_pid()", [], first))
+            return app.engine.run(Statement("select pg_backend_pid()", [], first))
         send.enqueue("before")
         asyncio.run(asend())
         ours = session()

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from penstock import Handler, NewJob, Penstock
-from penstock.engine.call import Call, nothing
+from penstock.engine.postgres.statement import Statement, nothing
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire
 from tests.app.until import until
@@ -40,7 +40,7 @@ def kill_all(connect: Connect) -> Callable[[], None]:
     return kill
 
 
-MEET = Call("select pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1)", [], nothing)
+MEET = Statement("select pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1)", [], nothing)
 WAITING = b"select count(*) from pg_stat_activity where wait_event = 'advisory' and datname = current_database()"
 
 
@@ -200,6 +200,6 @@ def test_a_statement_that_is_not_repeatable_is_not_repeated(wire: Wire, connect:
         connection.execute("create table if not exists effects (n int); truncate effects")
         wire.cut_at("insert into effects")
         with pytest.raises(psycopg.OperationalError):
-            app.engine.run(Call("insert into effects values (1) returning n", [], nothing))
+            app.engine.run(Statement("insert into effects values (1) returning n", [], nothing))
         assert connection.execute("select count(*) from effects").fetchall() == [(1,)]
         connection.execute("drop table effects")

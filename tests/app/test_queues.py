@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock import Backoff, Handler, InvalidInput, Penstock, Queue
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.app.worker import Worker
 
 Send = Handler[..., None]
@@ -121,8 +121,8 @@ def test_listing_counts_what_is_in_each_queue_by_state(app: Penstock, send: Send
     mail, pdf = app.queues.list()
     assert (mail.name, mail.blocked, mail.scheduled, mail.ready, mail.running) == ("mail", 1, 1, 3, 1)
     assert (pdf.name, pdf.ready, pdf.settings) == ("pdf", 1, {})
-    assert mail.oldest_ready_s is not None
-    assert 0 <= mail.oldest_ready_s < 60
+    assert mail.oldest_ready_seconds is not None
+    assert 0 <= mail.oldest_ready_seconds < 60
 
 
 async def test_queues_have_async_twins(app: Penstock) -> None:
@@ -144,7 +144,7 @@ def test_usage_counts_runs_and_failures_by_org_and_kind(app: Penstock, send: Sen
     worker.complete(worker.claim_one())
     used = {(day.org, day.kind): (day.runs, day.failures) for day in app.usage.list()}
     assert used == {("acme", "send"): (3, 1), ("", "send"): (1, 0)}
-    app.engine.run(calls.maintain())
+    app.engine.run(commands.Maintain())
     assert {(day.org, day.kind): (day.runs, day.failures) for day in app.usage.list()} == used
 
 

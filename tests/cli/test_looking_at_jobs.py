@@ -3,9 +3,10 @@ from uuid import uuid4
 import pytest
 
 from penstock import Handler, Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
+from tests.kit import saying
 
 Send = Handler[..., None]
 
@@ -24,9 +25,9 @@ def test_list_shows_a_line_for_each_job_newest_first(
 
 def test_list_and_show_tell_what_waits_for_a_worker_that_knows_it(penstock: Command, send: Send, app: Penstock) -> None:
     job = send.enqueue("x")
-    lease = app.engine.run(calls.open_lease("of another version"))
-    claimed = app.engine.run(calls.claim(lease, "default", 1))
-    app.engine.run(calls.park(lease, claimed, ["no handler here"]))
+    lease = app.engine.run(commands.OpenLease("of another version"))
+    claimed = app.engine.run(commands.Claim(lease, "default", 1))
+    app.engine.run(saying.park(lease, claimed, ["no handler here"]))
     assert penstock.lines("jobs", "list")[1].rstrip().endswith("waiting for a worker that knows it: no handler here")
     assert any(
         line.split() == ["parked_reason", "no", "handler", "here"] for line in penstock.lines("jobs", "show", job.id)
@@ -35,10 +36,10 @@ def test_list_and_show_tell_what_waits_for_a_worker_that_knows_it(penstock: Comm
 
 def test_show_has_the_traceback_of_each_attempt(penstock: Command, send: Send, app: Penstock) -> None:
     job = send.enqueue("x")
-    lease = app.engine.run(calls.open_lease("worker"))
-    claimed = app.engine.run(calls.claim(lease, "default", 1))
+    lease = app.engine.run(commands.OpenLease("worker"))
+    claimed = app.engine.run(commands.Claim(lease, "default", 1))
     error = {"error": "no route", "type": "OSError", "traceback": 'File "mail.py", line 7, in send\nOSError: no route'}
-    app.engine.run(calls.fail(lease, claimed, [error]))
+    app.engine.run(saying.fail(lease, claimed, [error]))
     lines = penstock.lines("jobs", "show", job.id)
     assert lines[-2:] == ['File "mail.py", line 7, in send', "OSError: no route"]
 

@@ -21,7 +21,7 @@ def test_list_as_json(penstock: Command, send: Handler[..., None]) -> None:
     assert penstock.json("queues", "list") == {"queues": []}
     send.enqueue("x")
     [queue] = penstock.json("queues", "list")["queues"]
-    oldest = queue.pop("oldest_ready_s")
+    oldest = queue.pop("oldest_ready_seconds")
     assert queue == {
         "name": "default", "paused": False, "settings": {}, "blocked": 0, "scheduled": 0, "ready": 1, "running": 0,
     }  # fmt: skip

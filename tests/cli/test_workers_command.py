@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from penstock import Handler, Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import Lease
 from tests.cli.conftest import Command
 
@@ -17,10 +17,10 @@ Send = Handler[..., None]
 def lease(app: Penstock, send: Send) -> Lease:
     """A worker that runs one job, and another that is idle."""
     host, pid = socket.gethostname(), os.getpid()
-    app.engine.run(calls.open_lease("idle", queues=["mail"], host=host, pid=1))
-    lease = app.engine.run(calls.open_lease("busy", queues=["default", "mail"], host=host, pid=pid))
+    app.engine.run(commands.OpenLease("idle", queues=["mail"], host=host, pid=1))
+    lease = app.engine.run(commands.OpenLease("busy", queues=["default", "mail"], host=host, pid=pid))
     send.enqueue("x")
-    assert app.engine.run(calls.claim(lease, "default", 1))
+    assert app.engine.run(commands.Claim(lease, "default", 1))
     return lease
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.engine.hand import Hand
 from tests.engine.invariants import check_invariants
 
@@ -16,8 +16,8 @@ def drain(hand: Hand, queues: Iterable[str]) -> None:
     while live := hand.value("select count(*) from penstock.jobs"):
         # past every lease but the drainer's, every rate's window and every schedule
         hand.move_clock(hours=1)
-        hand.run(calls.extend_lease(worker.lease))
-        moved = (hand.run(calls.maintain()) or {})["reclaimed"]
+        hand.run(commands.ExtendLease(worker.lease))
+        moved = (hand.run(commands.Maintain()) or {})["reclaimed"]
         for name in names:
             jobs = worker.claim(100, name)
             assert worker.complete(*jobs) == []

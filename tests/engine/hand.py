@@ -9,26 +9,29 @@ from uuid import UUID
 
 import psycopg
 
-from penstock.engine import Cursor, calls
-from penstock.engine.call import Call, Row
+from penstock.engine import Cursor, commands
+from penstock.engine.commands import Command
 from penstock.engine.postgres.drivers import Psycopg, one, run_script
-from penstock.engine.postgres.enqueue import Bulk, enqueue
+from penstock.engine.postgres.enqueue import enqueue
+from penstock.engine.postgres.statement import Row, Statement
+from penstock.engine.work import Bulk
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
+from tests.kit import saying
 
 T = TypeVar("T")
 
 
 class Hand:
-    """Runs calls on its own connection, without the pool's second tries, at the real time or a time of its own."""
+    """Runs commands on its own connection, without the pool's second tries, at the real time or a time of its own."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
         self.now: datetime | None = None
         self._runner = Psycopg(connection, "penstock")
 
-    def run(self, call: Call[T]) -> T:
-        return run_script(self._runner, one(call), "penstock")
+    def run(self, asked: Command[T] | Statement[T]) -> T:
+        return run_script(self._runner, one(asked), "penstock")
 
     def rows(self, text: str, *params: object) -> list[Row]:
         return self.connection.execute(text.encode(), params or None).fetchall()
@@ -83,7 +86,7 @@ class Hand:
         return self.enqueue(*flow.jobs())[0].id
 
     def job(self, id: UUID) -> Job:
-        job = self.run(calls.get_job(id))
+        job = self.run(commands.GetJob(id))
         assert job is not None, f"{id} is lost"
         return job
 
@@ -94,10 +97,10 @@ class Hand:
         return [str(self.state(id)) for id in ids]
 
     def set_queue(self, name: str, **settings: Any) -> None:
-        self.run(calls.set_queue(name, settings))
+        self.run(commands.SetQueue(name, settings))
 
     def worker(self, name: str = "worker", *, seconds: float = 30) -> "Worker":
-        return Worker(self, self.run(calls.open_lease(name, seconds=seconds)))
+        return Worker(self, self.run(commands.OpenLease(name, seconds=seconds)))
 
 
 @dataclass
@@ -108,22 +111,37 @@ class Worker:
     lease: Lease
     cursors: dict[str, Cursor] = field(default_factory=dict)
 
-    def claim(self, limit: int = 1, queue: str = "default", **about: Any) -> list[ClaimedJob]:
-        return self.hand.run(calls.claim(self.lease, queue, limit, **about))
+    def claim(
+        self, limit: int = 1, queue: str = "default", *, cursor: Cursor | None = None, full: bool = False, **about: Any
+    ) -> list[ClaimedJob]:
+        if cursor is None:
+            return self.hand.run(commands.Claim(self.lease, queue, limit, **about))
+        jobs = self.hand.run(cursor.claim(self.lease, queue, limit, full=full))
+        cursor.advance(jobs, limit)
+        return jobs
 
     def claim_one(self, queue: str = "default", **about: Any) -> ClaimedJob:
         [job] = self.claim(1, queue, **about)
         return job
 
     def complete(self, *jobs: ClaimedJob, outputs: Sequence[bytes | None] = ()) -> list[UUID]:
-        return self.hand.run(calls.complete(self.lease, jobs, outputs))
+        return self.hand.run(saying.complete(self.lease, jobs, outputs))
 
     def fail(self, job: ClaimedJob, error: str = "boom", **about: Any) -> tuple[JobState, datetime | None]:
-        return self.hand.run(calls.fail(self.lease, [job], [{"error": error, **about}]))[job.id]
+        [became] = self.hand.run(saying.fail(self.lease, [job], [{"error": error, **about}]))
+        assert became.id == job.id
+        return became.state, became.run_at
 
     def progress(self, job: ClaimedJob, percent: float, **about: Any) -> bool:
         """Whether the report was accepted."""
-        return job.id in self.hand.run(calls.report_progress(self.lease, [job], [{"percent": percent, **about}]))
+        told = self.hand.run(saying.report_progress(self.lease, [job], [{"percent": percent, **about}]))
+        return job.id in saying.by_id(told)
+
+    def outputs(self, job: ClaimedJob) -> list[commands.Earlier]:
+        return self.hand.run(saying.outputs(self.lease, job))
+
+    def steps(self, job: ClaimedJob) -> dict[str, Any]:
+        return {step.name: step.output for step in self.hand.run(saying.recall_steps(self.lease, job))}
 
     def finish_all(self, queue: str = "default", *, outputs: bool = False) -> list[ClaimedJob]:
         """Claims and completes until the queue gives nothing more; in the order they ran."""

@@ -11,14 +11,15 @@ from uuid import UUID
 
 import psycopg
 
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands import Command
 from penstock.errors import InvalidInput, LeaseLost, UniqueKeyTaken, UnknownJob
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, NewJob
 from tests.engine.hand import Hand, Worker
 from tests.engine.invariants import check_invariants
 from tests.engine.sizes import carries_its_own, sized
+from tests.kit import saying
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def work(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
         if forgotten and dice.random() < 0.2:
             _report(*forgotten.pop(0), ledger, dice)
         if dice.random() < 0.3:
-            do(ledger, hand.run, calls.extend_lease(worker.lease))
+            do(ledger, hand.run, commands.ExtendLease(worker.lease))
 
 
 def _report(worker: Worker, job: ClaimedJob, ledger: Ledger, dice: random.Random) -> None:
@@ -115,15 +116,15 @@ def _report(worker: Worker, job: ClaimedJob, ledger: Ledger, dice: random.Random
         case "complete":
             accepted = do(ledger, worker.complete, job) == []
         case "retry":
-            accepted = bool(do(ledger, run, calls.fail(lease, [job], [{"error": "boom", "retry_in": 0}])))
+            accepted = bool(do(ledger, run, saying.fail(lease, [job], [{"error": "boom", "retry_in": 0}])))
         case "final":
-            accepted = bool(do(ledger, run, calls.fail(lease, [job], [{"error": "boom", "final": True}])))
+            accepted = bool(do(ledger, run, saying.fail(lease, [job], [{"error": "boom", "final": True}])))
         case "snooze":
-            accepted = bool(do(ledger, run, calls.snooze(lease, [job], [0])))
+            accepted = bool(do(ledger, run, saying.snooze(lease, [job], [0])))
         case "release":
-            accepted = bool(do(ledger, run, calls.release(lease, [job])))
+            accepted = bool(do(ledger, run, saying.release(lease, [job])))
         case _:
-            accepted = bool(do(ledger, run, calls.stop_cancelled(lease, [job])))
+            accepted = bool(do(ledger, run, saying.stop_cancelled(lease, [job])))
     ledger.accept(job, accepted)
 
 
@@ -142,13 +143,13 @@ def ask(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
                 jobs = [sized(job, large=dice.random() < 0.5) for job in _flow(dice, depth=2).jobs()]
                 ledger.create(do(ledger, hand.enqueue, *jobs))
             case "cancel":
-                do(ledger, hand.run, calls.cancel(ids[:2]))
+                do(ledger, hand.run, commands.Cancel(ids[:2]))
             case "retry":
-                do(ledger, hand.run, calls.retry(ids), allowed=(UniqueKeyTaken,))
+                do(ledger, hand.run, commands.Retry(ids), allowed=(UniqueKeyTaken,))
             case _:
                 # a flow that is retried while its member is purged may still count it
                 filter = {"kind": "single", "ids": ids, "state": ["succeeded", "failed", "cancelled"]}
-                purged = do(ledger, hand.run, calls.purge_where(filter))
+                purged = do(ledger, hand.run, commands.PurgeWhere(filter))
                 with ledger.lock:
                     ledger.purged += purged or 0
         ledger.count("asked")
@@ -178,7 +179,7 @@ def _flow(dice: random.Random, depth: int) -> Flow:
 
 def maintain(hand: Hand, ledger: Ledger, dice: random.Random) -> None:
     while not ledger.over:
-        upkeep: Call[Any] = dice.choice((calls.reclaim(), calls.promote(), calls.maintain()))
+        upkeep: Command[Any] = dice.choice((commands.Reclaim(), commands.Promote(), commands.Maintain()))
         do(ledger, hand.run, upkeep)
         ledger.count("upkeep")
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 
 def test_a_job_starts_when_everything_it_waits_for_has_succeeded(hand: Hand) -> None:
@@ -17,8 +18,9 @@ def test_a_job_starts_when_everything_it_waits_for_has_succeeded(hand: Hand) -> 
     worker.complete(one, outputs=[b"1"])
     assert (hand.state(dependent), hand.job(dependent).waiting_on) == (JobState.BLOCKED, 1)
     worker.complete(two, outputs=[b"2"])
-    assert worker.claim_one().id == dependent
-    assert [each["output"] for each in hand.run(calls.outputs(dependent))] == [1, 2]
+    job = worker.claim_one()
+    assert job.id == dependent
+    assert [each.output for each in worker.outputs(job)] == [1, 2]
 
 
 def test_a_job_may_wait_for_one_that_has_succeeded_already(hand: Hand) -> None:
@@ -26,8 +28,9 @@ def test_a_job_may_wait_for_one_that_has_succeeded_already(hand: Hand) -> None:
     worker = hand.worker()
     worker.complete(worker.claim_one(), outputs=[b'"there"'])
     dependent = hand.add(after=(done,))
-    assert worker.claim_one().id == dependent
-    assert hand.run(calls.outputs(dependent))[0]["output"] == "there"
+    job = worker.claim_one()
+    assert job.id == dependent
+    assert worker.outputs(job)[0].output == "there"
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
@@ -38,7 +41,7 @@ def test_waiting_for_one_that_did_not_succeed_is_refused(hand: Hand, state: str)
     if state == "failed":
         worker.fail(job)
     else:
-        hand.run(calls.stop_cancelled(worker.lease, [job]))
+        hand.run(saying.stop_cancelled(worker.lease, [job]))
     with pytest.raises(InvalidInput, match=f"{id} has {state} already") as refused:
         hand.add(after=(id,))
     assert refused.value.field == "after"
@@ -69,7 +72,7 @@ def test_retrying_one_brings_back_what_it_waited_for_and_what_was_cancelled_with
     worker = hand.worker()
     worker.fail(worker.claim_one())
     chain = [first, second, third]
-    assert hand.run(calls.retry([chain[place]])) == chain
+    assert hand.run(commands.Retry([chain[place]])) == chain
     assert [job.kind for job in worker.finish_all()] == ["first", "second", "third"]
 
 
@@ -79,7 +82,7 @@ def test_a_retried_job_waits_for_what_still_runs_of_the_things_it_waited_for(han
     worker = hand.worker()
     bad_job, slow_job = worker.claim(2)
     worker.fail(bad_job)
-    assert set(hand.run(calls.retry([dependent]))) == {bad, dependent}
+    assert set(hand.run(commands.Retry([dependent]))) == {bad, dependent}
     worker.complete(worker.claim_one())
     assert hand.job(dependent).waiting_on == 1
     worker.complete(slow_job)
@@ -93,7 +96,7 @@ def test_a_job_that_waits_and_has_a_time_starts_when_both_are_over(hand: Hand) -
     worker.complete(worker.claim_one())
     assert hand.state(dependent) is JobState.SCHEDULED
     hand.move_clock(seconds=61)
-    hand.run(calls.promote())
+    hand.run(commands.Promote())
     assert hand.state(dependent) is JobState.READY
 
 

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.backoff import Backoff
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import PostgresEngine, commands
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 CURVES = {
     "seed 000: 60·2^(n−1) up to an hour": (Backoff(60, cap=3600, jitter=0), [60, 120, 240, 480, 960, 1920, 3600, 3600]),
@@ -85,7 +86,7 @@ def test_a_policy_that_makes_no_sense_does_not_keep_a_failure_from_being_reporte
     ]
     for policy in senseless:
         [enqueued] = engine.enqueue([NewJob(kind="k", options={"backoff": policy})])
-        lease = engine.run(calls.open_lease("worker"))
-        [claimed] = engine.run(calls.claim(lease, "default", 1))
-        fates = engine.run(calls.fail(lease, [claimed], [{"error": "boom"}]))
-        assert fates[enqueued.id][0] is JobState.SCHEDULED
+        lease = engine.run(commands.OpenLease("worker"))
+        [claimed] = engine.run(commands.Claim(lease, "default", 1))
+        [became] = engine.run(saying.fail(lease, [claimed], [{"error": "boom"}]))
+        assert (became.id, became.state) == (enqueued.id, JobState.SCHEDULED)

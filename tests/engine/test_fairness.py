@@ -4,10 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand, Worker
 from tests.engine.test_limits import bulk
+from tests.kit import saying
 
 BATCH = 10
 
@@ -87,7 +88,7 @@ def test_retrying_a_backlog_does_not_put_it_before_everybody_else(fair: Hand) ->
     for job in worker.claim(200):
         worker.fail(job)
     bulk(fair, 100, org="b")
-    assert len(fair.run(calls.retry_where({}))) == 200
+    assert len(fair.run(commands.RetryWhere({}))) == 200
     assert 15 <= run(worker, 40).count("b") <= 25
 
 
@@ -101,9 +102,9 @@ def test_polls_of_a_tenant_take_turns_and_the_one_that_waits_longest_comes_first
         claimed = worker.claim(2)
         looked += sorted(job.id for job in claimed)
         for job in claimed:
-            fair.run(calls.snooze(worker.lease, [job], [seconds]))
+            fair.run(saying.snooze(worker.lease, [job], [seconds]))
         fair.move_clock(seconds=seconds)
-        fair.run(calls.promote())
+        fair.run(commands.Promote())
     assert [sorted(looked[place : place + 6]) for place in (0, 6, 12)] == [sorted(polls)] * 3
 
 
@@ -123,7 +124,7 @@ def test_delayed_jobs_that_come_due_do_not_go_before_everybody_else(fair: Hand) 
     bulk(fair, 100, org="b")
     run(worker, 50)
     fair.move_clock(seconds=61)
-    fair.run(calls.promote())
+    fair.run(commands.Promote())
     assert run(worker, 20).count("b") >= 9
 
 
@@ -156,7 +157,7 @@ def test_an_enqueue_in_a_long_open_transaction_does_not_hold_up_maintenance(hand
     quick.do("set statement_timeout = '5s'")
     with slow.connection.transaction():
         slow.add(org="a")
-        assert quick.run(calls.maintain()) is not None
+        assert quick.run(commands.Maintain()) is not None
 
 
 def test_turns_that_were_served_are_swept_away(fair: Hand) -> None:
@@ -164,5 +165,5 @@ def test_turns_that_were_served_are_swept_away(fair: Hand) -> None:
     for _ in range(10):
         fair.add(org="b")
     fair.worker().claim(100)
-    fair.run(calls.maintain())
+    fair.run(commands.Maintain())
     assert [key for (key,) in fair.rows("select key from penstock.turns order by key")] == ["", "b"]

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand, Worker
+from tests.kit import saying
 
 
 def raise_floor(hand: Hand, queue: str = "default") -> Any:
@@ -67,15 +68,15 @@ def test_a_floor_waits_for_who_has_a_turn_and_has_not_committed(hands: Hands, co
 def test_the_floors_of_all_queues_are_raised_in_one_round(hand: Hand) -> None:
     """Of those that nobody claims from, because their jobs are handed over."""
     worker, queues = hand.worker(seconds=3600), ["a", "b", "c"]
-    hand.run(calls.tend(worker.lease))
-    hand.run(calls.wait_for_work(worker.lease, queues))
+    hand.run(commands.Tend(worker.lease))
+    hand.run(commands.WaitForWork(worker.lease, queues))
     turns = []
     for _ in range(3):
         for queue in queues:
             hand.add(queue=queue)
         turns.append(last_turn(hand))
         hand.move_clock(seconds=2)
-        hand.run(calls.tend(worker.lease))
+        hand.run(commands.Tend(worker.lease))
     settled = hand.rows("select (penstock.floor_of(name)).settled from unnest(%s::text[]) as name", queues)
     assert settled == [(turns[-2],)] * 3
 
@@ -98,7 +99,7 @@ def test_what_somebody_made_ready_by_hand_below_the_floor_is_found_by_maintenanc
         worker.finish_all()
     hand.do("update penstock.jobs set state = 'ready', turn = 1 where id = %s", lost)
     assert worker.claim(10) == []
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert [job.id for job in worker.claim(10)] == [lost]
 
 
@@ -106,8 +107,8 @@ def test_a_job_that_its_worker_gave_back_comes_first_and_those_that_failed_come_
     worker = hand.worker()
     ids = [hand.add() for _ in range(4)]
     first, second = worker.claim(2)
-    hand.run(calls.fail(worker.lease, [second], [{"error": "again", "retry_in": 0}]))
-    hand.run(calls.release(worker.lease, [first]))
+    hand.run(saying.fail(worker.lease, [second], [{"error": "again", "retry_in": 0}]))
+    hand.run(saying.release(worker.lease, [first]))
     assert [worker.claim_one().id for _ in range(4)] == [ids[0], ids[2], ids[3], ids[1]]
 
 
@@ -115,12 +116,12 @@ def come_and_go(hand: Hand, worker: Worker, times: int = 250) -> None:
     """Another worker waits and stops waiting, so often within a second."""
     other = hand.worker("restless", seconds=3600)
     for _ in range(times):
-        hand.run(calls.wait_for_work(other.lease, ["default"]))
-        hand.run(calls.stop_waiting(other.lease))
+        hand.run(commands.WaitForWork(other.lease, ["default"]))
+        hand.run(commands.StopWaiting(other.lease))
     for _ in range(4):
         hand.let_others_end()
         hand.move_clock(seconds=1)
-        hand.run(calls.tend(worker.lease))
+        hand.run(commands.Tend(worker.lease))
 
 
 def waiting(hand: Hand) -> list[Any]:
@@ -134,29 +135,29 @@ def waiting_since(hand: Hand) -> int:
 
 def test_who_waits_long_is_woken_however_many_others_come_and_go(hand: Hand) -> None:
     leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
-    hand.run(calls.wait_for_work(patient.lease, ["default"]))
-    hand.run(calls.tend(leader.lease))
+    hand.run(commands.WaitForWork(patient.lease, ["default"]))
+    hand.run(commands.Tend(leader.lease))
     for _ in range(2):
         before = waiting_since(hand)
         come_and_go(hand, leader)
         assert waiting(hand) == [patient.lease]
         assert waiting_since(hand) > before + 200
-    hand.run(calls.stop_waiting(patient.lease, ["default"]))
+    hand.run(commands.StopWaiting(patient.lease, ["default"]))
     assert hand.value("select count(*) from penstock.waiting") == 0
 
 
 def test_who_begins_to_wait_in_a_transaction_that_commits_late_is_woken(hands: Hands) -> None:
     hand, late = hands(), hands()
     leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
-    hand.run(calls.tend(leader.lease))
+    hand.run(commands.Tend(leader.lease))
     late.do("begin")
-    late.run(calls.wait_for_work(patient.lease, ["default"]))
+    late.run(commands.WaitForWork(patient.lease, ["default"]))
     number = hand.value("select last_value from penstock.waiting_numbers")
     other = hand.worker("restless", seconds=3600)
     for _ in range(4):
-        hand.run(calls.wait_for_work(other.lease, ["default"]))
+        hand.run(commands.WaitForWork(other.lease, ["default"]))
         hand.move_clock(seconds=1)
-        hand.run(calls.tend(leader.lease))
+        hand.run(commands.Tend(leader.lease))
         assert waiting_since(hand) <= number
     late.do("commit")
     assert sorted(waiting(hand)) == sorted([patient.lease, other.lease])
@@ -165,14 +166,14 @@ def test_who_begins_to_wait_in_a_transaction_that_commits_late_is_woken(hands: H
 def test_who_stops_waiting_while_its_number_is_renewed_waits_no_more(hands: Hands) -> None:
     hand, leading = hands(), hands()
     leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
-    hand.run(calls.wait_for_work(patient.lease, ["default"]))
+    hand.run(commands.WaitForWork(patient.lease, ["default"]))
     hand.do("select nextval('penstock.waiting_numbers') from generate_series(1, 300)")
-    hand.run(calls.tend(leader.lease))
+    hand.run(commands.Tend(leader.lease))
     leading.do("begin")
-    leading.run(calls.tend(leader.lease))
+    leading.run(commands.Tend(leader.lease))
     assert leading.value("select min(number) from penstock.waiting") > 300
     with ThreadPoolExecutor(1) as threads:
-        stopping = threads.submit(hand.run, calls.stop_waiting(patient.lease))
+        stopping = threads.submit(hand.run, commands.StopWaiting(patient.lease))
         blocked = "select exists (select from pg_stat_activity where pid = %s and wait_event_type = 'Lock')"
         while not leading.value(blocked, hand.connection.info.backend_pid):
             assert not stopping.done()

@@ -6,12 +6,13 @@ from threading import Lock
 
 import psycopg
 
-from penstock.engine import calls
+from penstock.engine.commands import Command
 from penstock.flow import Flow
 from penstock.job import NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import all_at_once
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 FLOWS = 10
 JOBS = 40
@@ -38,11 +39,12 @@ def test_a_job_that_fails_while_its_siblings_finish_or_report_meets_no_deadlock(
         dice, worker = random.Random(), hand.worker()
         while jobs := worker.claim(3):
             for job in jobs:
-                reports = [calls.report_progress(worker.lease, [job], [{"percent": dice.randint(0, 100)}])]
+                progress = {"percent": dice.randint(0, 100)}
+                reports: list[Command[object]] = [saying.report_progress(worker.lease, [job], [progress])]
                 if dice.random() < 0.05:
-                    reports.append(calls.fail(worker.lease, [job], [{"error": "boom"}]))  # type: ignore[arg-type]
+                    reports.append(saying.fail(worker.lease, [job], [{"error": "boom"}]))
                 else:
-                    reports.append(calls.complete(worker.lease, [job]))  # type: ignore[arg-type]
+                    reports.append(saying.complete(worker.lease, [job]))
                 for report in reports:
                     try:
                         hand.run(report)

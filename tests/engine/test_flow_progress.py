@@ -4,10 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import Flow
 from penstock.job import NewJob
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 READINGS = {"calculating": (0, 10), "text": (10, 50), "pdf": (50, 70), "audio": (70, 95)}
 
@@ -126,7 +127,7 @@ def test_jobs_of_one_part_are_counted_as_one(hand: Hand) -> None:
     assert counted() == (1, 2)
     assert hand.job(root).progress["failed"] == 1  # it ended, and so did what waited for it
 
-    assert hand.run(calls.retry([two.id]))
+    assert hand.run(commands.Retry([two.id]))
     assert counted() == (1, 2)
     worker.complete(worker.claim_one())
     worker.complete(worker.claim_one())
@@ -215,5 +216,5 @@ def test_a_report_without_a_percentage_leaves_it_as_it_was(hand: Hand) -> None:
     worker = hand.worker()
     job = worker.claim_one()
     worker.progress(job, 30, phase="reading", done=3, total=10)
-    hand.run(calls.report_progress(worker.lease, [job], [{"message": "page 4", "percent": None}]))
+    hand.run(saying.report_progress(worker.lease, [job], [{"message": "page 4", "percent": None}]))
     assert hand.job(id).progress == {"percent": 30, "phase": "reading", "done": 3, "total": 10, "message": "page 4"}

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import Flow, batch
 from penstock.job import JobState, NewJob
 from tests.engine.hand import Hand, Worker
@@ -34,7 +34,7 @@ def test_retrying_a_member_of_an_ended_flow_resumes_the_flow(hand: Hand) -> None
     fail_by_kind(worker, "bad")
     assert hand.state(root) is JobState.FAILED
 
-    revived = hand.run(calls.retry([id_of(hand, "bad")]))
+    revived = hand.run(commands.Retry([id_of(hand, "bad")]))
     assert set(revived) == {id_of(hand, "bad"), id_of(hand, "after bad"), root}
     job = hand.job(root)
     assert (job.state, job.waiting_on, job.progress["done"], job.percent) == (JobState.BLOCKED, 2, 1, 33.33)
@@ -48,7 +48,7 @@ def test_retrying_a_flow_brings_back_everything_in_it_that_failed(hand: Hand) ->
     worker = hand.worker()
     fail_by_kind(worker, "bad", "bad too")
     assert hand.job(root).output["failed"] == 2
-    hand.run(calls.retry([id_of(hand, "bad")]))
+    hand.run(commands.Retry([id_of(hand, "bad")]))
     assert hand.job(root).waiting_on == 2
     fail_by_kind(worker)
     assert hand.job(root).output == {"total": 3, "succeeded": 3, "failed": 0, "cancelled": 0}
@@ -58,7 +58,7 @@ def test_retrying_a_failed_child_of_a_flow_at_work_adds_to_what_the_flow_waits_f
     root = hand.start(batch([NewJob(kind="bad"), NewJob(kind="slow", delay=60)]))
     worker = hand.worker()
     fail_by_kind(worker, "bad")
-    assert hand.run(calls.retry([id_of(hand, "bad")])) == [id_of(hand, "bad")]
+    assert hand.run(commands.Retry([id_of(hand, "bad")])) == [id_of(hand, "bad")]
     job = hand.job(root)
     assert (job.waiting_on, job.percent, job.progress["done"]) == (2, 0, 0)
 
@@ -72,7 +72,7 @@ def test_retrying_deep_inside_takes_all_flows_above_back_by_as_much(hand: Hand) 
     worker = hand.worker()
     fail_by_kind(worker, "bad")
     assert hand.job(root).percent == 25
-    hand.run(calls.retry([id_of(hand, "bad")]))
+    hand.run(commands.Retry([id_of(hand, "bad")]))
     assert hand.job(root).percent == 0
     fail_by_kind(worker)
     assert hand.job(root).percent == 25
@@ -89,12 +89,12 @@ def test_a_job_that_waited_for_a_revived_flow_waits_again(hand: Hand) -> None:
     fail_by_kind(worker, "bad")
     dependent = id_of(hand, "dependent")
     assert hand.job(dependent).waiting_on == 1
-    hand.run(calls.retry([id_of(hand, "bad")]))
+    hand.run(commands.Retry([id_of(hand, "bad")]))
     assert hand.job(dependent).waiting_on == 2
     fail_by_kind(worker)
     assert (hand.state(dependent), hand.job(dependent).waiting_on) == (JobState.BLOCKED, 1)
     hand.move_clock(seconds=61)
-    hand.run(calls.promote())
+    hand.run(commands.Promote())
     fail_by_kind(worker)
     assert hand.state(dependent) is JobState.READY
 
@@ -106,8 +106,8 @@ def test_a_flow_revived_after_its_failed_children_were_purged_ends_and_the_flow_
     root = hand.start(outer)
     fail_by_kind(hand.worker(), "bad")
     assert hand.state(root) is JobState.FAILED
-    assert hand.run(calls.purge_where({"kind": "bad"})) == 1
-    hand.run(calls.retry([root]))
+    assert hand.run(commands.PurgeWhere({"kind": "bad"})) == 1
+    hand.run(commands.Retry([root]))
     assert hand.state(root) is JobState.FAILED
 
 
@@ -118,7 +118,7 @@ def test_a_flow_whose_last_step_failed_runs_only_that_again(hand: Hand) -> None:
     worker = hand.worker()
     fail_by_kind(worker)
     fail_by_kind(worker, "last")
-    assert hand.run(calls.retry([root])) == [root]
+    assert hand.run(commands.Retry([root])) == [root]
     assert [job.kind for job in worker.finish_all()] == ["last"]
 
 
@@ -129,7 +129,7 @@ def test_retrying_a_child_while_the_flows_last_step_runs_disturbs_neither(hand: 
     worker = hand.worker()
     fail_by_kind(worker, "bad")
     last = worker.claim_one()
-    assert hand.run(calls.retry([id_of(hand, "bad")])) == [id_of(hand, "bad")]
+    assert hand.run(commands.Retry([id_of(hand, "bad")])) == [id_of(hand, "bad")]
     assert hand.state(root) is JobState.RUNNING
     fail_by_kind(worker)
     assert worker.complete(last) == []
@@ -150,7 +150,7 @@ def test_everything_that_failed_can_be_retried_though_the_key_of_one_flow_is_tak
     single = hand.add("single")
     fail_by_kind(worker, "single")
     latest = hand.start(flow())
-    assert hand.run(calls.retry_where({})) == [single]
+    assert hand.run(commands.RetryWhere({})) == [single]
     assert hand.states(*earlier, latest, single) == ["failed", "failed", "blocked", "ready"]
 
 
@@ -160,7 +160,7 @@ def test_who_came_to_wait_for_a_flow_that_had_partly_succeeded_is_told_when_it_e
     fail_by_kind(worker, "bad")
     slow = hand.add("slow", queue="slow")
     waiter = hand.add("waiter", after=[root, slow])
-    hand.run(calls.retry([id_of(hand, "bad")]))
+    hand.run(commands.Retry([id_of(hand, "bad")]))
     assert hand.job(waiter).waiting_on == 2
     check_invariants(hand)
     worker.finish_all("slow")

@@ -4,11 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.flow import Flow, batch
 from penstock.job import JobState, NewJob
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 
 def job(kind: str, **about: object) -> NewJob:
@@ -33,7 +34,7 @@ def test_a_flow_fans_out_and_in_and_its_own_last_step_sees_what_came_of_it(hand:
     assert worker.complete(*chapters, outputs=[b'"one"', b'"two"', b'"three"']) == []
 
     [bind] = worker.claim(10)
-    assert [(each["name"], each["args"]["chapter"], each["output"]) for each in hand.run(calls.outputs(bind.id))] == [
+    assert [(each.name, each.args["chapter"], each.output) for each in worker.outputs(bind)] == [
         ("chapter 1", 1, "one"),
         ("chapter 2", 2, "two"),
         ("chapter 3", 3, "three"),
@@ -42,8 +43,7 @@ def test_a_flow_fans_out_and_in_and_its_own_last_step_sees_what_came_of_it(hand:
 
     [publish] = worker.claim(10)
     assert publish.id == root
-    outputs = hand.run(calls.outputs(root))
-    assert [(each["kind"], each["output"]) for each in outputs] == [
+    assert [(each.kind, each.output) for each in worker.outputs(publish)] == [
         ("write", "one"),
         ("write", "two"),
         ("write", "three"),
@@ -91,9 +91,9 @@ def test_a_failing_child_cancels_the_rest_of_its_flow(hand: Hand) -> None:
     assert hand.job(child(hand, root, "later")).last_error == "another job of its flow did not succeed"
 
     # the one that runs is asked to stop, and the flow waits for it
-    assert hand.run(calls.extend_lease(worker.lease)).cancelling == [jobs["running"].id]
+    assert hand.run(commands.ExtendLease(worker.lease)).cancelling == [jobs["running"].id]
     assert hand.state(root) is JobState.BLOCKED
-    hand.run(calls.stop_cancelled(worker.lease, [jobs["running"]]))
+    hand.run(saying.stop_cancelled(worker.lease, [jobs["running"]]))
     ended = hand.job(root)
     assert (ended.state, ended.last_error) == (JobState.FAILED, "1 of 4 jobs failed")
     assert ended.output == {"total": 4, "succeeded": 0, "failed": 1, "cancelled": 3}
@@ -113,7 +113,7 @@ def test_a_flow_may_go_on_without_the_failing_child(hand: Hand) -> None:
     worker.complete(jobs["good"])
     last = worker.claim_one()
     assert last.id == root
-    assert sorted(str(each["state"]) for each in hand.run(calls.outputs(root))) == ["cancelled", "failed", "succeeded"]
+    assert sorted(str(each.state) for each in worker.outputs(last)) == ["cancelled", "failed", "succeeded"]
     worker.complete(last)
     assert hand.state(root) is JobState.SUCCEEDED
 

@@ -6,12 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import wait_until_blocked
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 
 def partitions(hand: Hand, schema: str = "penstock") -> list[str]:
@@ -56,7 +57,7 @@ def test_partitions_are_made_ahead_and_only_once(hand: Hand) -> None:
     assert [*today, "history_strays"] == partitions(hand)
     assert hand.value("select penstock.add_partitions()") == 0
     hand.move_clock(days=2)
-    assert (hand.run(calls.maintain()) or {})["partitions_added"] == 2
+    assert (hand.run(commands.Maintain()) or {})["partitions_added"] == 2
     assert partitions(hand) == sorted({*today, *(named(hand, days) for days in range(4)), "history_strays"})
 
 
@@ -81,24 +82,24 @@ def test_a_partition_is_dropped_when_all_of_it_is_old(hand: Hand) -> None:
     id = finished(hand)
     first = named(hand, 0)
     hand.move_clock(days=30)
-    assert (hand.run(calls.maintain()) or {})["partitions_dropped"] == 0
+    assert (hand.run(commands.Maintain()) or {})["partitions_dropped"] == 0
     assert hand.state(id) is JobState.SUCCEEDED
     hand.move_clock(days=1, seconds=1)
-    dropped = (hand.run(calls.maintain()) or {})["partitions_dropped"]
+    dropped = (hand.run(commands.Maintain()) or {})["partitions_dropped"]
     assert dropped == 1
     assert first not in partitions(hand)
-    assert hand.run(calls.get_job(id)) is None
+    assert hand.run(commands.GetJob(id)) is None
 
 
 def test_history_is_kept_as_long_as_the_settings_say(hand: Hand) -> None:
     hand.do("update penstock.settings set history_kept = '2 days'")
     id = finished(hand)
     hand.move_clock(days=2)
-    hand.run(calls.maintain())
-    assert hand.run(calls.get_job(id)) is not None
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(id)) is not None
     hand.move_clock(days=1, seconds=1)
-    hand.run(calls.maintain())
-    assert hand.run(calls.get_job(id)) is None
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(id)) is None
 
 
 def test_a_late_finisher_keeps_its_partition_until_it_is_old_too(hand: Hand) -> None:
@@ -110,11 +111,11 @@ def test_a_late_finisher_keeps_its_partition_until_it_is_old_too(hand: Hand) -> 
     worker.complete(worker.claim_one())
     assert home(hand, late) == first
     hand.move_clock(days=12)
-    hand.run(calls.maintain())
-    assert hand.run(calls.get_job(early)) is not None
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(early)) is not None
     hand.move_clock(days=19)
-    hand.run(calls.maintain())
-    assert hand.run(calls.get_job(late)) is None
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(late)) is None
 
 
 def test_strays_go_to_a_partition_of_their_own_and_are_deleted_by_age(hand: Hand) -> None:
@@ -122,16 +123,16 @@ def test_strays_go_to_a_partition_of_their_own_and_are_deleted_by_age(hand: Hand
     id = hand.add(delay=100 * 86400)
     for days in (50, 51):
         hand.move_clock(days=days)
-        hand.run(calls.maintain())
+        hand.run(commands.Maintain())
     worker = hand.worker()
     worker.complete(worker.claim_one())
     assert home(hand, id) == "history_strays"
     hand.move_clock(days=29)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert hand.state(id) is JobState.SUCCEEDED
     hand.move_clock(days=2)
-    hand.run(calls.maintain())
-    assert hand.run(calls.get_job(id)) is None
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(id)) is None
 
 
 def test_a_range_whose_rows_went_astray_stays_with_them(hand: Hand) -> None:
@@ -139,18 +140,18 @@ def test_a_range_whose_rows_went_astray_stays_with_them(hand: Hand) -> None:
     hand.move_clock(days=10)
     id = finished(hand)
     assert home(hand, id) == "history_strays"
-    assert (hand.run(calls.maintain()) or {})["partitions_added"] == 3
+    assert (hand.run(commands.Maintain()) or {})["partitions_added"] == 3
     assert named(hand, 0) not in partitions(hand)
     assert hand.state(id) is JobState.SUCCEEDED
 
 
 def test_a_change_of_the_partitions_length_breaks_nothing(hand: Hand) -> None:
     hand.do("update penstock.settings set partition_length = '7 days'")
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     finished(hand)
     hand.do("update penstock.settings set partition_length = '1 day'")
     hand.move_clock(days=5)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     finished(hand)
     assert hand.value("select count(*) from penstock.history") == 2
 
@@ -161,12 +162,12 @@ def test_what_belonged_to_dropped_history_is_cleared(hand: Hand) -> None:
     worker = hand.worker(seconds=1e9)
     for _ in range(2):
         job = worker.claim_one()
-        hand.run(calls.remember_step(worker.lease, job, "load", b"1"))
+        hand.run(saying.remember_step(worker.lease, job, "load", b"1"))
         worker.complete(job)
     counts = "select (select count(*) from penstock.edges), (select count(*) from penstock.steps)"
     assert hand.rows(counts) == [(1, 2)]
     hand.move_clock(days=32)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert hand.rows(counts) == [(0, 0)]
 
 
@@ -177,8 +178,8 @@ def test_somebody_who_reads_an_old_partition_at_length_does_not_stop_maintenance
     waiting = hand.add(delay=0)
     with reader.connection.transaction():
         reader.rows("select count(*) from penstock.history")
-        assert (hand.run(calls.maintain()) or {})["partitions_dropped"] == 0
-    assert (hand.run(calls.maintain()) or {})["partitions_dropped"] >= 1
+        assert (hand.run(commands.Maintain()) or {})["partitions_dropped"] == 0
+    assert (hand.run(commands.Maintain()) or {})["partitions_dropped"] >= 1
     assert hand.state(waiting) is JobState.READY
 
 
@@ -192,7 +193,7 @@ def test_a_job_that_finishes_while_its_old_partition_is_being_dropped_is_kept(ha
     with ThreadPoolExecutor(1) as thread:
         with late.connection.transaction():
             assert worker.complete(worker.claim_one()) == []
-            maintenance = thread.submit(hand.run, calls.maintain())
+            maintenance = thread.submit(hand.run, commands.Maintain())
             wait_until_blocked(observer, 1)
         assert maintenance.result(timeout=30) is not None
     assert hand.state(id) is JobState.SUCCEEDED
@@ -206,7 +207,7 @@ def test_a_queue_may_forget_its_successes(hand: Hand, keep: str, succeeded_is_ke
     first, second = worker.claim(2)
     assert worker.complete(first) == []
     worker.fail(second)
-    assert (hand.run(calls.get_job(good)) is not None) is succeeded_is_kept
+    assert (hand.run(commands.GetJob(good)) is not None) is succeeded_is_kept
     assert hand.state(bad) is JobState.FAILED
     awaited = NewJob(kind="awaited")
     hand.enqueue(awaited, NewJob(kind="waits", after=(awaited.id,)))

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import Flow
 from penstock.job import NewJob
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 READINGS = {"calculating": (0, 10), "text": (10, 50), "pdf": (50, 70), "audio": (70, 95)}
 
@@ -28,8 +29,8 @@ def test_a_cancelled_flow_is_as_far_as_what_succeeded(hand: Hand) -> None:
     worker.complete(worker.claim_one())
     first, *others = worker.claim(4)
     worker.complete(first)
-    hand.run(calls.cancel([root]))
-    hand.run(calls.stop_cancelled(worker.lease, others))
+    hand.run(commands.Cancel([root]))
+    hand.run(saying.stop_cancelled(worker.lease, others))
     ended = hand.job(root)
     assert str(ended.state) == "cancelled"
     assert ended.progress == {"percent": 20, "phase": "text", "done": 0, "total": 4, "failed": 4}
@@ -166,6 +167,6 @@ def test_a_job_that_lost_its_worker_says_so(hand: Hand, lost: bool, message: str
     root = hand.start(flow)
     worker = hand.worker()
     worker.progress(job := worker.claim_one(), 80)
-    hand.run((calls.expire_lease if lost else calls.close_lease)(worker.lease))
+    hand.run((commands.ExpireLease if lost else commands.CloseLease)(worker.lease))
     for id in (job.id, root):
         assert (hand.job(id).percent, hand.job(id).progress["message"]) == (0, message)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import IdempotencyMismatch
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
@@ -37,7 +37,7 @@ def test_expired_keys_are_swept_away(hand: Hand) -> None:
     hand.add(idempotency_key="a")
     hand.add(idempotency_key="b", idempotency_ttl=10 * 86400)
     hand.move_clock(days=2)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert hand.rows("select key from penstock.idempotency_keys") == [("b",)]
 
 
@@ -89,5 +89,5 @@ def test_a_long_open_transaction_that_takes_an_expired_key_again_does_not_hold_u
     with client.connection.transaction():
         client.add(idempotency_key="k")
         hand.do("set statement_timeout = '5s'")
-        assert hand.run(calls.maintain()) is not None
+        assert hand.run(commands.Maintain()) is not None
     assert hand.value("select count(*) from penstock.idempotency_keys") == 1

@@ -9,10 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import ClaimedJob, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand, Worker
+from tests.kit import saying
 
 MOST = 2
 """So many jobs of one member may run."""
@@ -54,7 +55,7 @@ each_sort = pytest.mark.parametrize("sort", [KEYED, FAIR, QUOTA], ids=lambda sor
 
 
 def set_up(hand: Hand, sort: Sort) -> Worker:
-    hand.run(calls.set_quota("narrow", {"running": MOST}))
+    hand.run(commands.SetQuota("narrow", {"running": MOST}))
     hand.set_queue(sort.queue, **sort.settings)
     return hand.worker(seconds=3600)
 
@@ -78,7 +79,7 @@ def check_claim(worker: Worker, sort: Sort, limit: int) -> list[ClaimedJob]:
 
 
 def check_counts(hand: Hand, sort: Sort) -> None:
-    [backlog] = hand.run(calls.backlog([sort.queue]))
+    [backlog] = hand.run(commands.Backlog([sort.queue]))
     assert backlog.ready == len(hand.rows(_READY, sort.queue))
     assert backlog.running == len(hand.rows(_RUNNING, sort.queue))
 
@@ -116,7 +117,7 @@ def test_a_claim_takes_the_best_that_may_run_whatever_was_passed_over(hands: Han
                 # the last one that started runs on and on
                 worker.complete(running.pop(chance.randrange(len(running)) // 2))
             case "give back" if running:
-                worker.hand.run(calls.release(worker.lease, [running.pop()]))
+                worker.hand.run(saying.release(worker.lease, [running.pop()]))
             case "late":
                 if late.connection.info.transaction_status == 0:
                     late.do("begin")
@@ -152,7 +153,7 @@ def test_a_member_at_its_limit_holds_no_floor_and_is_served_in_order_when_it_may
     assert (lagging(hand, sort), mark > turn) == (1, True)
     check_counts(hand, sort)
     # maintenance finds nothing that nobody would find
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert lagging(hand, sort) == 1
     for place in range(MOST, MOST + 20):
         worker.complete(busy.pop(0))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand, Worker
@@ -39,8 +39,8 @@ beside = pytest.mark.parametrize("bystander", BYSTANDERS.values(), ids=BYSTANDER
 
 def set_queues(hand: Hand) -> None:
     """In some of them the first jobs, of a key or an owner at its limit, wait for others of theirs."""
-    hand.run(calls.set_quota("wide", {"running": 100_000}))
-    hand.run(calls.set_quota("narrow", {"running": 1}))
+    hand.run(commands.SetQuota("wide", {"running": 100_000}))
+    hand.run(commands.SetQuota("narrow", {"running": 1}))
     for queue, settings in QUEUES.items():
         hand.set_queue(queue, **settings)
     for queue in ("held", "held and fair"):
@@ -59,7 +59,7 @@ def let_flow(worker: Worker, rounds: int = ROUNDS) -> None:
             assert len(jobs) == BATCH
             assert worker.complete(*jobs) == []
         worker.hand.move_clock(seconds=1)
-        worker.hand.run(calls.tend(worker.lease))
+        worker.hand.run(commands.Tend(worker.lease))
 
 
 def found_by(worker: Worker) -> set[UUID]:
@@ -145,7 +145,7 @@ def test_what_was_claimed_in_vain_is_found_again(
         jobs = [hand.enqueue(new(queue))[0].id for queue in ("plain", "urgent", "fair")]
         hasty.do("begin")
         for queue in ("plain", "urgent", "fair"):
-            hasty.run(calls.claim(worker.lease, queue, 10))
+            hasty.run(commands.Claim(worker.lease, queue, 10))
         let_flow(worker)
         hasty.do("rollback")
         assert found_by(worker) == set(jobs)
@@ -188,7 +188,7 @@ def test_a_queue_that_becomes_fair_and_is_no_more_loses_nobody(
             hand.set_queue("plain", fair_by=fair_by)
             for _ in range(3):
                 hand.move_clock(seconds=1)
-                hand.run(calls.tend(worker.lease))
+                hand.run(commands.Tend(worker.lease))
             late.do("commit")
             jobs.add(hand.enqueue(new("plain"))[0].id)
             assert {job.id for job in worker.finish_all("plain")} == jobs, fair_by
@@ -206,12 +206,12 @@ def test_what_was_scheduled_is_promoted_when_it_has_committed(
             job = way(hand, late, "plain")
             for _ in range(3):
                 hand.move_clock(seconds=1)
-                assert hand.run(calls.tend(worker.lease)) == (True, None)
+                assert hand.run(commands.Tend(worker.lease)) == commands.Tended(leads=True, due_in=None)
                 hand.enqueue(new("plain", delay=0.5))
                 hand.move_clock(seconds=1)
-                hand.run(calls.tend(worker.lease))
+                hand.run(commands.Tend(worker.lease))
                 worker.finish_all("plain")
             late.set_clock(hand.now)
             late.do("commit")
-            hand.run(calls.tend(worker.lease))
+            hand.run(commands.Tend(worker.lease))
             assert job in {each.id for each in worker.finish_all("plain")}, way

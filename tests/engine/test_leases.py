@@ -5,23 +5,24 @@ from typing import Any
 
 import pytest
 
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands import Command
 from penstock.errors import LeaseLost
 from penstock.job import ClaimedJob, JobState, Lease
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
+from tests.kit import saying
 
-Report = Callable[[Lease, ClaimedJob], Call[Any]]
+Report = Callable[[Lease, ClaimedJob], Command[Any]]
 
 REPORTS: dict[str, Report] = {
-    "complete": lambda lease, job: calls.complete(lease, [job], [b'"late"']),
-    "fail": lambda lease, job: calls.fail(lease, [job], [{"error": "late"}]),
-    "snooze": lambda lease, job: calls.snooze(lease, [job], [60]),
-    "release": lambda lease, job: calls.release(lease, [job]),
-    "stop": lambda lease, job: calls.stop_cancelled(lease, [job]),
-    "progress": lambda lease, job: calls.report_progress(lease, [job], [{"percent": 99}]),
-    "step": lambda lease, job: calls.remember_step(lease, job, "late", b"1"),
+    "complete": lambda lease, job: saying.complete(lease, [job], [b'"late"']),
+    "fail": lambda lease, job: saying.fail(lease, [job], [{"error": "late"}]),
+    "snooze": lambda lease, job: saying.snooze(lease, [job], [60]),
+    "release": lambda lease, job: saying.release(lease, [job]),
+    "stop": lambda lease, job: saying.stop_cancelled(lease, [job]),
+    "progress": lambda lease, job: saying.report_progress(lease, [job], [{"percent": 99}]),
+    "step": lambda lease, job: saying.remember_step(lease, job, "late", b"1"),
 }
 
 
@@ -35,7 +36,7 @@ def test_a_worker_that_was_gone_too_long_is_refused(hand: Hand, report: str) -> 
     late = hand.worker("late")
     lost = late.claim_one()
     hand.move_clock(seconds=31)
-    assert hand.run(calls.reclaim()) == 1
+    assert hand.run(commands.Reclaim()) == 1
     heir = hand.worker("heir")
     job = heir.claim_one()
     assert (job.id, job.attempt) == (id, 2)
@@ -70,6 +71,27 @@ def test_the_same_worker_cannot_report_an_earlier_claim(hand: Hand, report: str)
     assert hand.job(id).attempt == 2
 
 
+@pytest.mark.parametrize("ask", [saying.recall_steps, saying.outputs])
+def test_what_belongs_to_a_job_is_told_to_its_holder_alone(
+    hand: Hand, ask: Callable[[Lease, ClaimedJob], Command[list[Any]]]
+) -> None:
+    hand.add()
+    late, heir = hand.worker("late"), hand.worker("heir", seconds=60)
+    lost = late.claim_one()
+    assert hand.run(ask(late.lease, lost)) == []
+    hand.move_clock(seconds=31)
+    hand.run(commands.Reclaim())
+    strangers = [(late, lost), (heir, lost)]
+    job = heir.claim_one()
+    for worker, claimed in [*strangers, (late, job)]:
+        with pytest.raises(LeaseLost, match=str(job.id)):
+            hand.run(ask(worker.lease, claimed))
+    assert hand.run(ask(heir.lease, job)) == []
+    heir.complete(job)
+    with pytest.raises(LeaseLost):
+        hand.run(ask(heir.lease, job))
+
+
 @pytest.mark.parametrize("report", REPORTS)
 def test_only_the_worker_that_holds_a_job_can_report_on_it(hand: Hand, report: str) -> None:
     """The number of the claim alone is no fence: others may know it, and a job given back still has it."""
@@ -78,7 +100,7 @@ def test_only_the_worker_that_holds_a_job_can_report_on_it(hand: Hand, report: s
     job = holder.claim_one()
     assert is_refused(report, job, hand.run(REPORTS[report](other.lease, job)))
     assert hand.state(id) is JobState.RUNNING
-    hand.run(calls.release(holder.lease, [job]))
+    hand.run(saying.release(holder.lease, [job]))
     assert is_refused(report, job, hand.run(REPORTS[report](holder.lease, job)))
     assert (hand.state(id), hand.job(id).progress) == (JobState.READY, {})
 
@@ -87,7 +109,7 @@ def test_of_several_jobs_only_the_lost_ones_are_refused(hand: Hand) -> None:
     ids = [hand.add() for _ in range(3)]
     worker = hand.worker()
     jobs = worker.claim(3)
-    hand.run(calls.release(worker.lease, jobs[1:2]))
+    hand.run(saying.release(worker.lease, jobs[1:2]))
     assert worker.complete(*jobs, outputs=[b"0", b"1", b"2"]) == [ids[1]]
     assert hand.states(*ids) == ["succeeded", "ready", "succeeded"]
     assert hand.job(ids[2]).output == 2
@@ -99,15 +121,15 @@ def test_an_extended_lease_keeps_its_jobs(hand: Hand) -> None:
     worker.claim_one()
     for _ in range(5):
         hand.move_clock(seconds=29)
-        assert hand.run(calls.extend_lease(worker.lease)).alive
-        assert hand.run(calls.reclaim()) == 0
+        assert hand.run(commands.ExtendLease(worker.lease)).alive
+        assert hand.run(commands.Reclaim()) == 0
 
 
 def test_a_lost_lease_is_told_so(hand: Hand) -> None:
     worker = hand.worker(seconds=30)
     hand.move_clock(seconds=31)
-    hand.run(calls.reclaim())
-    assert not hand.run(calls.extend_lease(worker.lease)).alive
+    hand.run(commands.Reclaim())
+    assert not hand.run(commands.ExtendLease(worker.lease)).alive
     with pytest.raises(LeaseLost, match="open a new one"):
         worker.claim()
 
@@ -117,7 +139,7 @@ def test_a_job_that_kills_its_worker_every_time_fails_with_each_loss_on_record(h
     for name in ("first", "second"):
         hand.worker(name).claim_one()
         hand.move_clock(seconds=31)
-        assert hand.run(calls.reclaim()) == 1
+        assert hand.run(commands.Reclaim()) == 1
     job = hand.job(id)
     assert (job.state, job.attempt) == (JobState.FAILED, 2)
     assert [(each["attempt"], each["error"]) for each in job.errors] == [
@@ -134,8 +156,8 @@ def test_a_claim_whose_lease_is_gone_altogether_is_reclaimed(hand: Hand) -> None
     keeper = hand.worker("keeper")
     kept = hand.add()
     keeper.claim_one()
-    assert hand.run(calls.reclaim()) == 0
-    assert hand.run(calls.reclaim(everywhere=True)) == 1
+    assert hand.run(commands.Reclaim()) == 0
+    assert hand.run(commands.Reclaim(everywhere=True)) == 1
     assert hand.states(id, kept) == ["ready", "running"]
     assert hand.job(id).attempt == 1
 
@@ -145,7 +167,7 @@ def test_the_jobs_of_several_lost_workers_each_name_their_own(hand: Hand) -> Non
     hand.worker("one").claim_one()
     hand.worker("two").claim_one()
     hand.move_clock(seconds=31)
-    assert hand.run(calls.reclaim()) == 2
+    assert hand.run(commands.Reclaim()) == 2
     assert [hand.job(id).last_error for id in ids] == [
         f"worker {name} was lost: its lease ran out" for name in ("one", "two")
     ]
@@ -156,7 +178,7 @@ def test_a_worker_that_leaves_gives_its_jobs_back_at_no_cost(hand: Hand) -> None
     ids = [hand.add(max_attempts=1) for _ in range(3)]
     worker = hand.worker()
     worker.claim(3)
-    assert hand.run(calls.close_lease(worker.lease)) == 3
+    assert hand.run(commands.CloseLease(worker.lease)) == 3
     assert hand.states(*ids) == ["ready"] * 3
     assert {hand.job(id).attempt for id in ids} == {0}
     assert [job.claims for job in hand.worker().claim(3)] == [2, 2, 2]
@@ -169,9 +191,9 @@ def test_the_jobs_of_a_claim_whose_answer_was_lost_are_given_back(hand: Hand) ->
     worker = hand.worker()
     [job] = worker.claim(1)
     worker.claim(1)
-    assert hand.run(calls.release_unknown(worker.lease, [job.id])) == [unknown]
+    assert hand.run(commands.ReleaseUnknown(worker.lease, [job.id])) == [unknown]
     assert hand.states(known, unknown) == ["running", "ready"]
-    assert hand.run(calls.release_unknown(worker.lease, [job.id])) == []
+    assert hand.run(commands.ReleaseUnknown(worker.lease, [job.id])) == []
 
 
 def test_a_long_open_transaction_holds_up_neither_reclaim_nor_maintenance(hands: Hands) -> None:
@@ -183,7 +205,7 @@ def test_a_long_open_transaction_holds_up_neither_reclaim_nor_maintenance(hands:
         client.add(after=(awaited,))
         hand.move_clock(seconds=31)
         hand.do("set statement_timeout = '5s'")
-        assert (hand.run(calls.maintain()) or {})["reclaimed"] == 1
+        assert (hand.run(commands.Maintain()) or {})["reclaimed"] == 1
         assert hand.states(awaited, other) == ["running", "ready"]
-    assert hand.run(calls.reclaim()) == 1
+    assert hand.run(commands.Reclaim()) == 1
     assert hand.state(awaited) is JobState.READY

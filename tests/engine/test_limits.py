@@ -4,14 +4,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.engine.postgres.drivers import Psycopg, run_script
-from penstock.engine.postgres.enqueue import Bulk, enqueue
+from penstock.engine.postgres.enqueue import enqueue
+from penstock.engine.work import Bulk
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import all_at_once, wait_until_blocked
 from tests.engine.hand import Hand, Worker
+from tests.kit import saying
 
 
 def bulk(hand: Hand, jobs: int, **about: object) -> None:
@@ -67,14 +69,14 @@ def test_a_slot_is_free_again_however_its_job_ends(hand: Hand, end: str) -> None
         case "give up":
             worker.fail(job, final=True)
         case "snooze":
-            hand.run(calls.snooze(worker.lease, [job], [60]))
+            hand.run(saying.snooze(worker.lease, [job], [60]))
         case "release":
-            hand.run(calls.release(worker.lease, [job]))
+            hand.run(saying.release(worker.lease, [job]))
         case "stop":
-            hand.run(calls.stop_cancelled(worker.lease, [job]))
+            hand.run(saying.stop_cancelled(worker.lease, [job]))
         case "die":
             hand.move_clock(seconds=31)
-            hand.run(calls.reclaim())
+            hand.run(commands.Reclaim())
             worker = hand.worker()
     claimed = worker.claim(10)
     assert len(claimed) == 1

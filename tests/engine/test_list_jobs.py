@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.flow import batch
 from penstock.job import NewJob
@@ -14,7 +14,7 @@ from tests.engine.hand import Hand
 
 
 def found(hand: Hand, filter: dict[str, Any], limit: int = 50) -> list[UUID]:
-    return [job.id for job in hand.run(calls.list_jobs(filter, None, limit))]
+    return [job.id for job in hand.run(commands.ListJobs(filter, None, limit))]
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_pages_neither_repeat_nor_skip_while_jobs_come_and_finish(hand: Hand) ->
     worker = hand.worker()
     pages: list[UUID] = []
     before = None
-    while page := hand.run(calls.list_jobs({"kind": "work"}, before, 4)):
+    while page := hand.run(commands.ListJobs({"kind": "work"}, before, 4)):
         pages += [job.id for job in page]
         before = page[-1].id
         hand.add()

@@ -9,10 +9,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.engine.postgres.copy import INLINE
 from penstock.engine.postgres.drivers import Psycopg, run_script
-from penstock.engine.postgres.enqueue import COPY_FROM, Bulk, enqueue
+from penstock.engine.postgres.enqueue import COPY_FROM, enqueue
+from penstock.engine.work import Bulk
 from penstock.errors import DuplicateKey, IdempotencyMismatch
 from penstock.flow import batch
 from penstock.job import JobState, NewJob
@@ -58,7 +59,7 @@ def by_copy(hand: Hand, args: Args) -> UUID:
 
 
 def by_a_user(hand: Hand, args: Args) -> UUID:
-    hand.run(calls.declare_kinds([{"kind": "work", "template": {}}], ["work"]))
+    hand.run(commands.DeclareKinds([{"kind": "work", "template": {}}], ["work"]))
     with hand.connection.transaction():
         act_as(hand.connection, "authenticated", claims_of("bob"))
         id = hand.value("select id from penstock.start('work', %s::jsonb, 'bobs')", json.dumps(args))
@@ -72,7 +73,7 @@ def by_a_schedule(hand: Hand, args: Args) -> UUID:
                                         p_options => '{"owner": "bob", "org": "bobs"}')""",
         json.dumps(args),
     )
-    return hand.run(calls.run_schedule("nightly"))
+    return hand.run(commands.RunSchedule("nightly"))
 
 
 def in_a_flow(hand: Hand, args: Args) -> UUID:
@@ -82,7 +83,7 @@ def in_a_flow(hand: Hand, args: Args) -> UUID:
 
 def on_behalf(hand: Hand, args: Args) -> UUID:
     job = NewJob(kind="work", args=encoded(args), **OWNED)
-    return hand.run(calls.start_for("bob", None, [job]))[0].id
+    return hand.run(commands.StartFor("bob", None, [job]))[0].id
 
 
 WAYS: list[Callable[[Hand, Args], UUID]] = [
@@ -95,8 +96,8 @@ def seen(hand: Hand, id: UUID, args: Args) -> None:
     assert hand.job(id).args == args
     contained = {"args": {"nested": args["nested"]}}
     for filter in ({}, {"kind": "work"}, contained, contained | {"owner": "bob"}):
-        assert [job.args for job in hand.run(calls.list_jobs(filter, None, 50)) if job.id == id] == [args]
-    assert hand.run(calls.list_jobs({"args": {"nested": "another"}}, None, 50)) == []
+        assert [job.args for job in hand.run(commands.ListJobs(filter, None, 50)) if job.id == id] == [args]
+    assert hand.run(commands.ListJobs({"args": {"nested": "another"}}, None, 50)) == []
     with hand.connection.transaction(force_rollback=True):
         act_as(hand.connection, "authenticated", claims_of("bob"))
         assert hand.rows("select args from penstock.get_my_job(%s)", id) == [(args,)]
@@ -134,14 +135,14 @@ def test_arguments_are_whole_from_every_way_in_to_every_way_out(
     worker.fail(worker.claim_one(), final=True)
     seen(hand, id, args)
     assert hand.value("select args is null from penstock.history where id = %s", id) == bool(large)
-    assert id in hand.run(calls.retry_where({"kind": "work", "args": {"n": 1}}))
+    assert id in hand.run(commands.RetryWhere({"kind": "work", "args": {"n": 1}}))
     seen(hand, id, args)
     job = worker.claim_one()
     assert json.loads(job.args) == args
     worker.complete(job, outputs=[b'"done"'])
     seen(hand, id, args)
     assert [error["error"] for error in hand.job(id).errors] == ["boom"] * 3
-    assert hand.run(calls.purge_where({"kind": "work", "state": "succeeded", "args": {"n": 1}})) == 1
+    assert hand.run(commands.PurgeWhere({"kind": "work", "state": "succeeded", "args": {"n": 1}})) == 1
     assert hand.value("select count(*) from penstock.payloads") == 0
     assert hand.value("select count(*) from penstock.errors where id = %s", id) == 0
 
@@ -188,7 +189,7 @@ def test_a_page_looks_up_the_payloads_of_its_own_jobs_alone(hand: Hand, filter: 
     filter = {"parent": str(flow)} if filter == {"parent": True} else filter
     with hand.connection.transaction(force_rollback=True):
         hand.do("set local track_functions = 'pl'")
-        assert len(hand.run(calls.list_jobs(filter, None, 5))) == 5
+        assert len(hand.run(commands.ListJobs(filter, None, 5))) == 5
         looked_up = "select calls from pg_stat_xact_user_functions where funcname = 'payload_text'"
         assert hand.value(looked_up) <= 5
 
@@ -199,7 +200,7 @@ def test_a_payload_is_not_touched_after_the_enqueue(hand: Hand) -> None:
     before = hand.rows(place)
     worker = hand.worker()
     worker.fail(worker.claim_one(), final=True)
-    hand.run(calls.retry([id]))
+    hand.run(commands.Retry([id]))
     worker.complete(worker.claim_one())
     assert hand.rows(place) == before
 
@@ -210,7 +211,9 @@ def test_whoever_waits_for_a_job_sees_what_it_was_given(hand: Hand) -> None:
     last = hand.enqueue(first, second, NewJob(kind="last", after=(first.id, second.id)))[-1].id
     worker = hand.worker()
     worker.complete(*worker.claim(2))
-    assert [each["args"] for each in hand.run(calls.outputs(last))] == [LARGE, SMALL]
+    job = worker.claim_one()
+    assert job.id == last
+    assert [each.args for each in worker.outputs(job)] == [LARGE, SMALL]
 
 
 @pytest.mark.parametrize("args", [SMALL, LARGE], ids=["small", "large"])
@@ -308,7 +311,7 @@ def test_what_is_beside_jobs_goes_with_their_history(hand: Hand) -> None:
     failed_once(hand)
     finish_one(hand)
     hand.move_clock(days=31, seconds=1)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert beside(hand) == (0, 0)
     assert first_day not in same_days(hand)
 
@@ -319,7 +322,7 @@ def test_what_is_beside_a_job_that_outlives_its_history_moves_to_the_strays(hand
     same_days(hand)
     for _ in range(2):
         hand.move_clock(days=32)
-        hand.run(calls.maintain())
+        hand.run(commands.Maintain())
         same_days(hand)
     where = "select relname from pg_class where oid in (select tableoid from penstock.{})"
     homes = [hand.value(where.format(table)) for table in ("payloads", "errors")]
@@ -332,10 +335,10 @@ def test_what_is_beside_a_job_that_outlives_its_history_moves_to_the_strays(hand
     assert [error["error"] for error in hand.job(id).errors] == ["boom", "again"]
     assert beside(hand) == (1, 2)
     hand.move_clock(days=29)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert hand.job(id).args == LARGE
     hand.move_clock(days=2)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert beside(hand) == (0, 0)
 
 
@@ -346,9 +349,9 @@ def test_what_somebody_reads_at_length_is_dropped_later(hands: Hands) -> None:
     hand.move_clock(days=32)
     with reader.connection.transaction():
         reader.rows("select count(*) from penstock.payloads")
-        hand.run(calls.maintain())
+        hand.run(commands.Maintain())
         assert len(partitions(hand, "payloads")) > len(partitions(hand, "history"))
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     same_days(hand)
     assert beside(hand) == (0, 0)
 
@@ -357,7 +360,7 @@ def test_a_range_whose_payloads_went_astray_stays_with_them(hand: Hand) -> None:
     id = UUID(str(hand.value("select penstock.uuid7(now() + interval '10 days')")))
     hand.add(id=id, args=encoded(LARGE))
     hand.move_clock(days=10)
-    assert (hand.run(calls.maintain()) or {})["partitions_added"] == 3
+    assert (hand.run(commands.Maintain()) or {})["partitions_added"] == 3
     same_days(hand)
     assert hand.job(id).args == LARGE
 

@@ -7,7 +7,7 @@ from time import monotonic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.engine.conftest import Hands
 from tests.engine.crowd import all_at_once, wait_until_blocked
 from tests.engine.hand import Hand
@@ -98,5 +98,5 @@ def test_starts_of_rates_that_are_over_are_swept_away(hand: Hand) -> None:
     hand.worker().claim()
     assert hand.value("select count(*) from penstock.starts") == 1
     hand.move_clock(seconds=10)
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert hand.value("select count(*) from penstock.starts") == 0

@@ -3,9 +3,10 @@ from datetime import timedelta
 import pytest
 
 from penstock.backoff import Backoff
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import JobState
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 STEADY = Backoff(60, jitter=0).to_json()
 
@@ -16,13 +17,13 @@ def test_a_failed_attempt_comes_back_when_its_backoff_is_over(hand: Hand) -> Non
     id = hand.add(options={"backoff": STEADY})
     worker = hand.worker()
     assert worker.fail(worker.claim_one()) == (JobState.SCHEDULED, hand.now + timedelta(seconds=60))
-    assert hand.run(calls.next_run_at()) == hand.now + timedelta(seconds=60)
+    assert hand.run(commands.NextRunAt()) == hand.now + timedelta(seconds=60)
 
     hand.move_clock(seconds=59.9)
-    assert hand.run(calls.promote()) == 0
+    assert hand.run(commands.Promote()) == 0
     assert worker.claim() == []
     hand.move_clock(seconds=0.1)
-    assert hand.run(calls.promote()) == 1
+    assert hand.run(commands.Promote()) == 1
     claimed = worker.claim_one()
     assert (claimed.id, claimed.attempt, claimed.claims) == (id, 2, 2)
 
@@ -86,6 +87,6 @@ def test_several_failures_reported_at_once_each_get_their_own_fate(hand: Hand) -
     again, last = hand.add(max_attempts=2), hand.add(max_attempts=1)
     worker = hand.worker()
     jobs = worker.claim(2)
-    fates = hand.run(calls.fail(worker.lease, jobs, [{"error": "a"}, {"error": "b"}]))
-    assert {id: state for id, (state, _) in fates.items()} == {again: JobState.SCHEDULED, last: JobState.FAILED}
+    fates = hand.run(saying.fail(worker.lease, jobs, [{"error": "a"}, {"error": "b"}]))
+    assert {each.id: each.state for each in fates} == {again: JobState.SCHEDULED, last: JobState.FAILED}
     assert hand.job(last).last_error == "b"

@@ -5,12 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput, UniqueKeyTaken
 from penstock.flow import Flow, batch
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand, Worker
+from tests.kit import saying
 
 
 def failed(worker: Worker, **about: Any) -> UUID:
@@ -25,7 +26,7 @@ def test_a_retried_job_has_a_fresh_budget_and_keeps_its_errors(hand: Hand) -> No
     job = worker.claim_one()
     worker.progress(job, 80)
     worker.fail(job, "first life")
-    assert hand.run(calls.retry([id])) == [id]
+    assert hand.run(commands.Retry([id])) == [id]
     back = hand.job(id)
     assert (back.state, back.attempt, back.progress) == (JobState.READY, 0, {})
     again = worker.claim_one()
@@ -39,7 +40,7 @@ def test_an_outcome_of_the_first_life_is_refused_in_the_second(hand: Hand) -> No
     id = hand.add(max_attempts=1)
     first = worker.claim_one()
     worker.fail(first)
-    hand.run(calls.retry([id]))
+    hand.run(commands.Retry([id]))
     worker.claim_one()
     assert worker.complete(first) == [id]
 
@@ -48,16 +49,16 @@ def test_only_what_did_not_succeed_can_be_retried(hand: Hand) -> None:
     worker = hand.worker()
     done, live = hand.add(), hand.add(delay=60)
     worker.complete(worker.claim_one())
-    assert hand.run(calls.retry([done, live])) == []
+    assert hand.run(commands.Retry([done, live])) == []
     cancelled = hand.add()
-    hand.run(calls.cancel([cancelled]))
-    assert hand.run(calls.retry([cancelled])) == [cancelled]
+    hand.run(commands.Cancel([cancelled]))
+    assert hand.run(commands.Retry([cancelled])) == [cancelled]
 
 
 def test_a_job_can_be_moved_to_another_queue(hand: Hand) -> None:
     worker = hand.worker()
     id = failed(worker)
-    assert hand.run(calls.retry([id], "repairs")) == [id]
+    assert hand.run(commands.Retry([id], "repairs")) == [id]
     assert worker.claim() == []
     assert worker.claim_one("repairs").id == id
 
@@ -71,7 +72,7 @@ def test_a_job_moved_out_of_a_fair_queue_stands_in_line_there_without_its_old_tu
         worker.complete(worker.claim_one("fair"))
         worker.fail(worker.claim_one("fair"))
     younger = hand.add(queue="default")
-    hand.run(calls.retry([last], "default"))
+    hand.run(commands.Retry([last], "default"))
     assert [job.id for job in worker.claim(2)] == [younger, last]
 
 
@@ -81,10 +82,10 @@ def test_a_retry_is_refused_while_another_job_holds_the_unique_key(hand: Hand) -
     worker.fail(worker.claim_one())
     holder = hand.add(unique_key="k")
     with pytest.raises(UniqueKeyTaken, match="another work holds it"):
-        hand.run(calls.retry([id]))
+        hand.run(commands.Retry([id]))
     assert hand.states(id, holder) == ["failed", "ready"]
     worker.complete(worker.claim_one())
-    assert hand.run(calls.retry([id])) == [id]
+    assert hand.run(commands.Retry([id])) == [id]
 
 
 def test_an_enqueue_under_way_with_the_same_key_makes_the_retry_wait_and_then_refuse(hands: Hands) -> None:
@@ -96,21 +97,21 @@ def test_an_enqueue_under_way_with_the_same_key_makes_the_retry_wait_and_then_re
         client.add(unique_key="k")
         hand.do("set lock_timeout = '200ms'")
         with pytest.raises(Exception, match="lock timeout"):
-            hand.run(calls.retry([id]))
+            hand.run(commands.Retry([id]))
     with pytest.raises(UniqueKeyTaken):
-        hand.run(calls.retry([id]))
+        hand.run(commands.Retry([id]))
 
 
 def test_jobs_are_retried_by_filter(hand: Hand) -> None:
     worker = hand.worker()
     mine, other = failed(worker, owner="ada", kind="mail"), failed(worker, owner="bob", kind="mail")
     cancelled = hand.add(owner="ada")
-    hand.run(calls.cancel([cancelled]))
-    assert hand.run(calls.retry_where({"owner": "ada"}, "repairs")) == [mine]
-    assert hand.run(calls.retry_where({"state": "cancelled"})) == [cancelled]
+    hand.run(commands.Cancel([cancelled]))
+    assert hand.run(commands.RetryWhere({"owner": "ada"}, "repairs")) == [mine]
+    assert hand.run(commands.RetryWhere({"state": "cancelled"})) == [cancelled]
     assert hand.states(other) == ["failed"]
     with pytest.raises(InvalidInput, match="colour: no such filter of jobs"):
-        hand.run(calls.retry_where({"colour": "red"}))
+        hand.run(commands.RetryWhere({"colour": "red"}))
 
 
 def test_of_several_jobs_with_one_unique_key_a_filter_retries_the_latest(hand: Hand) -> None:
@@ -119,23 +120,23 @@ def test_of_several_jobs_with_one_unique_key_a_filter_retries_the_latest(hand: H
     for _ in range(3):
         ids.append(hand.add(unique_key="k", max_attempts=1))
         worker.fail(worker.claim_one())
-    assert hand.run(calls.retry_where({})) == [ids[-1]]
+    assert hand.run(commands.RetryWhere({})) == [ids[-1]]
 
 
 def test_jobs_are_purged_one_or_by_filter_with_their_steps(hand: Hand) -> None:
     worker = hand.worker()
     id = hand.add(max_attempts=1)
     job = worker.claim_one()
-    hand.run(calls.remember_step(worker.lease, job, "load", b"1"))
+    hand.run(saying.remember_step(worker.lease, job, "load", b"1"))
     worker.fail(job)
     kept = failed(worker, kind="other")
     done, live = hand.add(), hand.add(delay=60)
     worker.complete(worker.claim_one())
-    assert hand.run(calls.purge_where({"ids": [done, live]})) == 0
-    assert hand.run(calls.purge_where({"ids": [id]})) == 1
-    assert hand.run(calls.get_job(id)) is None
-    assert hand.run(calls.recall_steps(id)) == {}
-    assert hand.run(calls.purge_where({"kind": "work", "state": ["succeeded", "failed"]})) == 1
+    assert hand.run(commands.PurgeWhere({"ids": [done, live]})) == 0
+    assert hand.run(commands.PurgeWhere({"ids": [id]})) == 1
+    assert hand.run(commands.GetJob(id)) is None
+    assert hand.value("select count(*) from penstock.steps") == 0
+    assert hand.run(commands.PurgeWhere({"kind": "work", "state": ["succeeded", "failed"]})) == 1
     assert hand.states(kept, live) == ["failed", "scheduled"]
 
 
@@ -153,8 +154,12 @@ def test_what_a_live_job_counts_on_is_not_purged(hand: Hand) -> None:
         else:
             worker.complete(job)
     everything = {"state": ["succeeded", "failed", "cancelled"]}
-    assert hand.run(calls.purge_where(everything)) == 0
-    assert [each["kind"] for each in hand.run(calls.outputs(root))] == ["first"]
-    assert [each["kind"] for each in hand.run(calls.outputs(waiting))] == ["alone"]
-    hand.run(calls.cancel([root, running, waiting]))
-    assert hand.run(calls.purge_where(everything)) == 7
+    assert hand.run(commands.PurgeWhere(everything)) == 0
+    last = worker.claim_one()
+    assert last.id == root
+    assert [each.kind for each in worker.outputs(last)] == ["first"]
+    waited_for = "select h.kind from penstock.edges join penstock.history as h on h.id = waits_for where job = %s"
+    assert hand.rows(waited_for, waiting) == [("alone",)]
+    hand.run(saying.release(worker.lease, [last]))
+    hand.run(commands.Cancel([root, running, waiting]))
+    assert hand.run(commands.PurgeWhere(everything)) == 7

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from uuid import UUID
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import batch
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
@@ -21,7 +21,7 @@ def retry_that_waits_for(other: Hand, hands: Hands, id: UUID) -> Iterator[Future
         with other.connection.transaction():
             retry: Future[list[UUID]] = Future()
             yield retry
-            running = thread.submit(hand.run, calls.retry([id]))
+            running = thread.submit(hand.run, commands.Retry([id]))
             wait_until_blocked(observer, 1)
         retry.set_result(running.result(timeout=30))
 
@@ -33,7 +33,7 @@ def test_two_who_retry_one_job_revive_it_once_and_do_not_take_it_from_its_worker
     worker.fail(worker.claim_one())
     runner = other.worker()
     with retry_that_waits_for(other, hands, id) as second:
-        assert other.run(calls.retry([id])) == [id]
+        assert other.run(commands.Retry([id])) == [id]
         job = runner.claim_one()
     assert second.result() == []
     assert hand.state(id) is JobState.RUNNING

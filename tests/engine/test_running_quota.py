@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.engine.postgres.enqueue import COPY_FROM
 from penstock.flow import batch
 from penstock.job import NewJob
@@ -16,7 +16,7 @@ from tests.engine.hand import Hand
 
 
 def allow(hand: Hand, running: int | None, name: str = "exports") -> None:
-    hand.run(calls.set_quota(name, {"running": running}))
+    hand.run(commands.SetQuota(name, {"running": running}))
 
 
 def give(hand: Hand, owner: str, jobs: int, **about: Any) -> list[UUID]:
@@ -72,7 +72,7 @@ def test_it_spans_queues_limits_and_priorities(hand: Hand) -> None:
 @pytest.mark.parametrize("jobs", [3, COPY_FROM])
 def test_what_does_not_count_is_not_held_back(hand: Hand, jobs: int) -> None:
     allow(hand, 1)
-    hand.run(calls.declare_kinds([{"kind": "work", "template": {}, "unique": False, "quota": "exports"}], ["work"]))
+    hand.run(commands.DeclareKinds([{"kind": "work", "template": {}, "unique": False, "quota": "exports"}], ["work"]))
     give(hand, "alice", jobs, quota=None)
     worker = hand.worker()
     assert len(worker.claim(5)) == 1  # by the quota of its kind
@@ -97,7 +97,7 @@ def test_it_is_remembered_by_a_job_that_is_retried(hand: Hand) -> None:
     first, *_ = give(hand, "alice", 2)
     worker = hand.worker()
     worker.fail(worker.claim_one(), final=True)
-    hand.run(calls.retry([first]))
+    hand.run(commands.Retry([first]))
     assert len(worker.claim(5)) == 1
 
 

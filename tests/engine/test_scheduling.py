@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from penstock.engine import Cursor, calls
+from penstock.engine import Cursor, commands
 from penstock.job import JobState
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
@@ -14,19 +14,19 @@ def test_a_job_for_later_is_promoted_when_its_time_has_come(hand: Hand) -> None:
     delayed, at_a_time = hand.add(delay=60), hand.add(run_at=hand.now + timedelta(seconds=30))
     past = hand.add(run_at=datetime(2020, 1, 1, tzinfo=UTC))
     assert hand.states(delayed, at_a_time, past) == ["scheduled", "scheduled", "ready"]
-    assert hand.run(calls.next_run_at()) == hand.now + timedelta(seconds=30)
+    assert hand.run(commands.NextRunAt()) == hand.now + timedelta(seconds=30)
     hand.move_clock(seconds=30)
-    assert hand.run(calls.promote()) == 1
+    assert hand.run(commands.Promote()) == 1
     assert hand.states(delayed, at_a_time) == ["scheduled", "ready"]
     hand.move_clock(seconds=30)
-    assert (hand.run(calls.maintain()) or {})["promoted"] == 1
-    assert hand.run(calls.next_run_at()) is None
+    assert (hand.run(commands.Maintain()) or {})["promoted"] == 1
+    assert hand.run(commands.NextRunAt()) is None
 
 
 def test_promoting_takes_the_longest_due_first_and_no_more_than_asked_for(hand: Hand) -> None:
     late, early = hand.add(delay=50), hand.add(delay=40)
     hand.move_clock(seconds=60)
-    assert hand.run(calls.promote(1)) == 1
+    assert hand.run(commands.Promote(1)) == 1
     assert hand.states(late, early) == ["scheduled", "ready"]
 
 
@@ -37,16 +37,16 @@ def test_two_who_promote_at_once_do_not_wait_for_each_other(hands: Hands) -> Non
     for hand in (one, two):
         hand.move_clock(seconds=2)
     with one.connection.transaction():
-        assert one.run(calls.promote()) == 1
-        assert two.run(calls.promote()) == 0
+        assert one.run(commands.Promote()) == 1
+        assert two.run(commands.Promote()) == 0
 
 
 def test_only_one_maintains_at_a_time(hands: Hands) -> None:
     one, two = hands(), hands()
     with one.connection.transaction():
-        assert one.run(calls.maintain()) is not None
-        assert two.run(calls.maintain()) is None
-    assert two.run(calls.maintain()) is not None
+        assert one.run(commands.Maintain()) is not None
+        assert two.run(commands.Maintain()) is None
+    assert two.run(commands.Maintain()) is not None
 
 
 def test_higher_priorities_come_first_then_the_order_of_enqueueing(hand: Hand) -> None:
@@ -104,6 +104,6 @@ def test_a_job_is_enqueued_if_and_only_if_the_transaction_commits(hands: Hands) 
     with hand.connection.transaction():
         kept = hand.add()
         assert other.worker().claim() == []
-    assert hand.run(calls.get_job(gone)) is None
+    assert hand.run(commands.GetJob(gone)) is None
     assert other.worker().claim_one().id == kept
     assert hand.state(kept) is JobState.RUNNING

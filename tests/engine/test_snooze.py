@@ -1,12 +1,15 @@
 from datetime import timedelta
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import ClaimedJob, JobState
 from tests.engine.hand import Hand, Worker
+from tests.kit import saying
 
 
 def snooze(worker: Worker, job: ClaimedJob, seconds: float) -> tuple[JobState, object]:
-    return worker.hand.run(calls.snooze(worker.lease, [job], [seconds]))[job.id]
+    [became] = worker.hand.run(saying.snooze(worker.lease, [job], [seconds]))
+    assert became.id == job.id
+    return became.state, became.run_at
 
 
 def test_a_snooze_costs_no_attempt_and_holds_no_worker(hand: Hand) -> None:
@@ -18,7 +21,7 @@ def test_a_snooze_costs_no_attempt_and_holds_no_worker(hand: Hand) -> None:
         assert snooze(worker, worker.claim_one(), 30) == (JobState.SCHEDULED, hand.now + timedelta(seconds=30))
         assert hand.value("select count(*) from penstock.jobs where state = 'running'") == 0
         hand.move_clock(seconds=30)
-        hand.run(calls.promote())
+        hand.run(commands.Promote())
     job = worker.claim_one()
     assert (job.attempt, job.claims, job.snoozes) == (1, 6, 5)
     assert worker.complete(job) == []
@@ -56,5 +59,5 @@ def test_a_cancelled_job_does_not_snooze_on(hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()
-    hand.run(calls.cancel([id]))
+    hand.run(commands.Cancel([id]))
     assert snooze(worker, job, 5)[0] is JobState.CANCELLED

@@ -2,12 +2,13 @@
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import Lease, NewJob
 from tests.channels import listen
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 from tests.engine.test_limits import bulk
+from tests.kit import saying
 
 SILENCE = 0.15
 
@@ -28,7 +29,7 @@ def woken(listener: Hand, *, at_most: int = 100) -> list[Lease]:
 
 def wait(hand: Hand, *queues: str) -> Lease:
     worker = hand.worker()
-    hand.run(calls.wait_for_work(worker.lease, queues or ("default",)))
+    hand.run(commands.WaitForWork(worker.lease, queues or ("default",)))
     return worker.lease
 
 
@@ -63,7 +64,7 @@ def test_jobs_that_cannot_start_yet_wake_nobody_before_they_can(hand: Hand, list
     hand.add("later", delay=60)
     woken(listener)
     hand.move_clock(seconds=61)
-    hand.run(calls.promote())
+    hand.run(commands.Promote())
     assert woken(listener) == [lease]
 
 
@@ -82,7 +83,7 @@ def test_a_worker_whose_backend_is_gone_is_passed_over(hands: Hands, listener: H
 
 def test_who_stopped_waiting_is_left_alone(hand: Hand, listener: Hand) -> None:
     lease = wait(listener)
-    hand.run(calls.stop_waiting(lease))
+    hand.run(commands.StopWaiting(lease))
     hand.add()
     assert woken(listener) == []
 
@@ -113,11 +114,11 @@ def test_a_slot_that_comes_free_in_a_limited_queue_wakes_somebody(hand: Hand, li
         case "fail":
             worker.fail(job, final=True)
         case "snooze":
-            hand.run(calls.snooze(worker.lease, [job], [60]))
+            hand.run(saying.snooze(worker.lease, [job], [60]))
         case "stop":
-            hand.run(calls.stop_cancelled(worker.lease, [job]))
+            hand.run(saying.stop_cancelled(worker.lease, [job]))
         case "release":
-            hand.run(calls.release(worker.lease, [job]))
+            hand.run(saying.release(worker.lease, [job]))
     assert woken(listener) == [lease]
 
 
@@ -138,13 +139,13 @@ def test_work_that_comes_back_or_is_set_free_wakes_somebody(hand: Hand, listener
     lease = wait(listener)
     worker.fail(job)
     assert woken(listener) == []
-    hand.run(calls.retry([first]))
+    hand.run(commands.Retry([first]))
     assert woken(listener) == [lease]
     job = worker.claim_one()
     worker.complete(job)
     assert woken(listener) == [lease]
     assert worker.claim_one().id == dependent
-    hand.run(calls.close_lease(worker.lease))
+    hand.run(commands.CloseLease(worker.lease))
     assert woken(listener) == [lease]
 
 
@@ -158,5 +159,5 @@ def test_resuming_a_queue_wakes_everybody_who_waits_for_it(hand: Hand, listener:
 def test_those_who_wait_with_a_lost_lease_are_swept_away(hand: Hand, listener: Hand) -> None:
     wait(listener)
     hand.do("delete from penstock.leases")
-    hand.run(calls.maintain())
+    hand.run(commands.Maintain())
     assert hand.value("select count(*) from penstock.waiting") == 0

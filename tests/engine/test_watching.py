@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import batch
 from penstock.job import NewJob
 from tests.channels import listen
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
+from tests.kit import saying
 
 SILENCE = 0.15
 
@@ -28,7 +29,7 @@ def told(listener: Hand) -> list[tuple[str, str]]:
 
 def test_progress_and_completion_of_a_watched_job_are_told(hand: Hand, listener: Hand) -> None:
     id = hand.add()
-    assert hand.run(calls.watch(id))
+    assert hand.run(commands.Watch(id))
     worker = hand.worker()
     job = worker.claim_one()
     told(listener)
@@ -40,7 +41,7 @@ def test_progress_and_completion_of_a_watched_job_are_told(hand: Hand, listener:
 
 def test_that_a_watched_job_is_claimed_is_told(hand: Hand, listener: Hand) -> None:
     ids = [hand.add() for _ in range(3)]
-    hand.run(calls.watch(ids[1]))
+    hand.run(commands.Watch(ids[1]))
     worker = hand.worker()
     jobs = [worker.claim_one() for _ in range(3)]
     assert told(listener) == [(str(ids[1]), "running")]
@@ -62,7 +63,7 @@ def test_nothing_is_sent_for_a_job_that_nobody_watches(hand: Hand, listener: Han
 )
 def test_every_way_a_run_can_end_is_told(hand: Hand, listener: Hand, end: str, state: str) -> None:
     id = hand.add()
-    hand.run(calls.watch(id))
+    hand.run(commands.Watch(id))
     worker = hand.worker()
     job = worker.claim_one()
     told(listener)
@@ -72,17 +73,17 @@ def test_every_way_a_run_can_end_is_told(hand: Hand, listener: Hand, end: str, s
         case "retry":
             worker.fail(job)
         case "snooze":
-            hand.run(calls.snooze(worker.lease, [job], [60]))
+            hand.run(saying.snooze(worker.lease, [job], [60]))
         case "stop":
-            hand.run(calls.stop_cancelled(worker.lease, [job]))
+            hand.run(saying.stop_cancelled(worker.lease, [job]))
         case "release":
-            hand.run(calls.release(worker.lease, [job]))
+            hand.run(saying.release(worker.lease, [job]))
     assert told(listener) == [(str(id), state)]
 
 
 def test_a_watched_flow_tells_the_progress_of_its_children(hand: Hand, listener: Hand) -> None:
     root = hand.start(batch([NewJob(kind="a"), NewJob(kind="b")]))
-    hand.run(calls.watch(root))
+    hand.run(commands.Watch(root))
     worker = hand.worker()
     first, second = worker.claim(2)
     worker.progress(first, 50)
@@ -97,14 +98,14 @@ def test_a_finished_or_unknown_job_cannot_be_watched(hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     worker.complete(worker.claim_one())
-    assert not hand.run(calls.watch(id))
-    assert not hand.run(calls.watch(NewJob(kind="never enqueued").id))
+    assert not hand.run(commands.Watch(id))
+    assert not hand.run(commands.Watch(NewJob(kind="never enqueued").id))
 
 
 def test_a_finish_is_on_record_before_anybody_is_told(hands: Hands, listener: Hand) -> None:
     hand = hands()
     id = hand.add()
-    hand.run(calls.watch(id))
+    hand.run(commands.Watch(id))
     worker = hand.worker()
     job = worker.claim_one()
     told(listener)

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import ClaimedJob, NewJob, new_job_id
 from tests.engine.hand import Hand, Worker
+from tests.kit import saying
 
 Way = Callable[[Hand, Hand, str], UUID]
 
@@ -36,7 +37,7 @@ def enqueue_plainly(_: Hand, late: Hand, queue: str) -> UUID:
     job = new(queue)
     if queue == "quota":
         return late.enqueue(job)[0].id
-    late.run(calls.enqueue_plain(job, job.id.hex, b"{}", hand=True))
+    late.run(commands.EnqueuePlain(job, job.id.hex, b"{}", hand=True))
     return job.id
 
 
@@ -47,53 +48,53 @@ def copy(_: Hand, late: Hand, queue: str) -> UUID:
 def promote(hand: Hand, late: Hand, queue: str) -> UUID:
     [job] = hand.enqueue(new(queue, delay=0.001))
     late.move_clock(seconds=1)
-    late.run(calls.promote())
+    late.run(commands.Promote())
     return job.id
 
 
 def release(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert late.run(calls.release(worker.lease, [job])) == [job.id]
+    assert late.run(saying.release(worker.lease, [job])) == [job.id]
     return job.id
 
 
 def fail(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert late.run(calls.fail(worker.lease, [job], [{"error": "boom", "retry_in": 0}]))
+    assert late.run(saying.fail(worker.lease, [job], [{"error": "boom", "retry_in": 0}]))
     return job.id
 
 
 def snooze(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert late.run(calls.snooze(worker.lease, [job], [0]))
+    assert late.run(saying.snooze(worker.lease, [job], [0]))
     return job.id
 
 
 def lose(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert late.run(calls.expire_lease(worker.lease)) == 1
+    assert late.run(commands.ExpireLease(worker.lease)) == 1
     return job.id
 
 
 def retry(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
     worker.fail(job, final=True)
-    assert late.run(calls.retry([job.id])) == [job.id]
+    assert late.run(commands.Retry([job.id])) == [job.id]
     return job.id
 
 
 def retry_elsewhere(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, "elsewhere")
     worker.fail(job, final=True)
-    assert late.run(calls.retry([job.id], queue)) == [job.id]
+    assert late.run(commands.Retry([job.id], queue)) == [job.id]
     return job.id
 
 
 def unpark(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert hand.run(calls.park(worker.lease, [job], ["no handler"]))
+    assert hand.run(saying.park(worker.lease, [job], ["no handler"]))
     late.move_clock(seconds=2)
-    late.run(calls.open_lease("it knows", kinds=["work"], queues=[queue]))
+    late.run(commands.OpenLease("it knows", kinds=["work"], queues=[queue]))
     return job.id
 
 
@@ -102,7 +103,7 @@ def unblock(hand: Hand, late: Hand, queue: str) -> UUID:
     second = new(queue, after=(first.id,), id=new_job_id())
     hand.enqueue(first, second)
     worker = hand.worker("another", seconds=3600)
-    assert late.run(calls.complete(worker.lease, [worker.claim_one(queue)])) == []
+    assert late.run(saying.complete(worker.lease, [worker.claim_one(queue)])) == []
     return second.id
 
 
@@ -128,7 +129,7 @@ def schedule(_: Hand, late: Hand, queue: str) -> UUID:
 
 def schedule_plainly(_: Hand, late: Hand, queue: str) -> UUID:
     job = new(queue, delay=0.5)
-    late.run(calls.enqueue_plain(job, job.id.hex, b"{}"))
+    late.run(commands.EnqueuePlain(job, job.id.hex, b"{}"))
     return job.id
 
 
@@ -138,13 +139,13 @@ def schedule_many(_: Hand, late: Hand, queue: str) -> UUID:
 
 def back_off(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert late.run(calls.fail(worker.lease, [job], [{"error": "boom", "retry_in": 0.5}]))
+    assert late.run(saying.fail(worker.lease, [job], [{"error": "boom", "retry_in": 0.5}]))
     return job.id
 
 
 def poll(hand: Hand, late: Hand, queue: str) -> UUID:
     worker, job = claimed(hand, queue)
-    assert late.run(calls.snooze(worker.lease, [job], [0.5]))
+    assert late.run(saying.snooze(worker.lease, [job], [0.5]))
     return job.id
 
 

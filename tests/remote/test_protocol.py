@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from penstock import JobState, NewJob
+from penstock.engine import commands
 from penstock.job import Lease, new_job_id
 from penstock.json import encode_args
 from penstock.server.work import long_poll, waiting
@@ -24,18 +25,24 @@ def watch(connect: Connect) -> psycopg.Connection[Any]:
     return connect()
 
 
-async def open_lease(client: httpx.AsyncClient, **about: Any) -> int:
-    answer = await client.post("/api/work/leases", json={"worker": "by hand", "queues": ["default"], **about})
+async def ask(client: httpx.AsyncClient, command: str, **said: Any) -> Any:
+    """What a command gives."""
+    answer = await client.post(f"/api/work/{command}", json=said)
     assert answer.status_code == 200, answer.text
-    assert answer.json()["seconds"] == about.get("seconds", 30)
-    lease: int = answer.json()["lease"]
+    assert list(answer.json()) == ["result"]
+    return answer.json()["result"]
+
+
+async def open_lease(client: httpx.AsyncClient, **about: Any) -> int:
+    lease: int = await ask(client, "open-lease", worker="by hand", queues=["default"], **about)
+    assert (await ask(client, "heartbeat", lease=lease))["seconds"] == about.get("seconds", 30)
     return lease
 
 
 async def claim(client: httpx.AsyncClient, lease: int, **options: Any) -> list[dict[str, Any]]:
-    answer = await client.post("/api/work/claim", json={"lease": lease, "queue": "default", "limit": 10, **options})
-    assert answer.status_code == 200, answer.text
-    jobs: list[dict[str, Any]] = answer.json()["jobs"]
+    jobs: list[dict[str, Any]] = await ask(
+        client, "claim", **{"lease": lease, "queue": "default", "limit": 10, **options}
+    )
     return jobs
 
 
@@ -67,18 +74,17 @@ async def test_a_job_from_its_claim_to_its_completion(api: Api, client: httpx.As
     lease = await open_lease(client)
     [claimed] = await claim(client, lease)
     assert claimed == {
-        "id": str(job.id), "kind": "convert", "queue": "default", "priority": 0, "turn": claimed["turn"], "attempt": 1,
-        "maxAttempts": 3, "claims": 1, "snoozes": 0, "owner": "ada", "org": "acme", "parent": None,
-        "createdAt": claimed["createdAt"], "args": {"path": "a", "n": 1}, "options": None,
+        "id": str(job.id), "kind": "convert", "priority": 0, "turn": claimed["turn"], "attempt": 1,
+        "max_attempts": 3, "claims": 1, "snoozes": 0, "owner": "ada", "org": "acme", "parent": None,
+        "created_at": claimed["created_at"], "args": {"path": "a", "n": 1}, "options": None,
     }  # fmt: skip
-    told = await client.post("/api/work/progress", json={"lease": lease, "jobs": [{**held(claimed), "percent": 50}]})
-    assert told.json() == {"jobs": [{"id": str(job.id), "accepted": True, "cancelRequested": False}]}
+    told = await ask(client, "report-progress", lease=lease, jobs=[{**held(claimed), "progress": {"percent": 50}}])
+    assert told == [{"id": str(job.id), "cancel_requested": False}]
     assert (await job.arefresh()).progress == {"percent": 50}
-    done = await client.post("/api/work/complete", json={"lease": lease, "jobs": [{**held(claimed), "output": [1]}]})
-    assert done.json() == {"jobs": [{"id": str(job.id), "accepted": True}]}
+    assert await ask(client, "complete", lease=lease, jobs=[{**held(claimed), "output": [1]}]) == []
     assert await job.aresult(0) == [1]
-    again = await client.post("/api/work/complete", json={"lease": lease, "jobs": [{**held(claimed), "output": [2]}]})
-    assert again.json() == {"jobs": [{"id": str(job.id), "accepted": False}]}
+    again = await ask(client, "complete", lease=lease, jobs=[{**held(claimed), "output": [2]}])
+    assert again == [str(job.id)], "refused"
     assert await job.aresult(0) == [1]
 
 
@@ -90,23 +96,22 @@ async def test_each_outcome_is_told_for_each_job(api: Api, client: httpx.AsyncCl
     stranger = {"id": str(new_job_id()), "claims": 1}
     stale = {**six, "claims": 7}
 
-    async def say(what: str, *about: dict[str, Any]) -> list[dict[str, Any]]:
-        answer = await client.post(f"/api/work/{what}", json={"lease": lease, "jobs": list(about)})
-        assert answer.status_code == 200, answer.text
-        fates: list[dict[str, Any]] = answer.json()["jobs"]
-        assert [fate["id"] for fate in fates] == [each["id"] for each in about]
-        return fates
+    async def say(what: str, *about: dict[str, Any], **more: Any) -> Any:
+        return await ask(client, what, lease=lease, jobs=list(about), **more)
 
-    failed = await say("fail", {**one, "error": "no", "retryIn": 1000}, {**stranger, "error": "x"}, {**two, "error": "n\0", "final": True})  # noqa: E501 # fmt: skip
-    assert [(fate["accepted"], fate.get("state")) for fate in failed] == [
-        (True, "scheduled"), (False, None), (True, "failed")
-    ]  # fmt: skip
-    assert "runAt" in failed[0]
-    snoozed = await say("snooze", {**three, "seconds": 1000}, {**stale, "seconds": 1})
-    assert [(fate["accepted"], fate.get("state")) for fate in snoozed] == [(True, "scheduled"), (False, None)]
-    assert [fate["accepted"] for fate in await say("release", four, stranger)] == [True, False]
-    stopped = await say("cancelled", {**five, "reason": "obsolete"}, {**six, "reason": "tired"}, stranger)
-    assert [fate["accepted"] for fate in stopped] == [True, True, False]
+    failed = await say(
+        "fail",
+        {**one, "error": {"error": "no", "retry_in": 1000}},
+        {**stranger, "error": {"error": "x"}},
+        {**two, "error": {"error": "n\0", "final": True}},
+    )
+    assert {each["id"]: each["state"] for each in failed} == {one["id"]: "scheduled", two["id"]: "failed"}
+    assert all(each["run_at"] for each in failed if each["state"] == "scheduled")
+    [snoozed] = await say("snooze", {**three, "seconds": 1000}, {**stale, "seconds": 1})
+    assert (snoozed["id"], snoozed["state"]) == (three["id"], "scheduled")
+    assert await say("release", four, stranger) == [four["id"]]
+    assert await say("stop-cancelled", five, stranger, reason="obsolete") == [five["id"]]
+    assert await say("stop-cancelled", six, reason="tired") == [six["id"]]
     records = [await job.arefresh() for job in jobs]
     assert [(record.state.value, record.last_error) for record in records] == [
         ("scheduled", "no"), ("failed", "n\ufffd"), ("scheduled", None), ("ready", None), ("cancelled", "obsolete"),
@@ -119,18 +124,19 @@ async def test_further_jobs_are_enqueued_with_a_completion_or_not_at_all(api: Ap
     lease = await open_lease(client)
     [claimed] = await claim(client, lease)
     id = str(new_job_id())
-    further = [{"kind": "next", "id": id, "args": {"a": 1}, "queue": "later", "maxAttempts": 2, "limitKey": "k"}]
+    further = [{"kind": "next", "id": id, "args": {"a": 1}, "queue": "later", "max_attempts": 2, "limit_key": "k"}]
 
     async def complete(about: dict[str, Any], enqueue: list[dict[str, Any]]) -> httpx.Response:
-        return await client.post("/api/work/complete", json={"lease": lease, "jobs": [about], "enqueue": enqueue})
+        body = {"lease": lease, "job": about, "enqueue": enqueue}
+        return await client.post("/api/work/complete-and-enqueue", json=body)
 
     stale = await complete({**held(claimed), "claims": 9}, further)
     assert stale.status_code == 200, stale.text
-    assert stale.json()["jobs"][0]["accepted"] is False
+    assert stale.json() == {"result": False}
     assert (await api.app.jobs.alist(queue="later")).jobs == []
     for bad, field in (
         ({"kind": "next", "args": {"a": "\0"}}, "enqueue.0.a"),
-        ({"kind": "next", "delay": 1, "runAt": "2030-01-01T00:00:00Z"}, "enqueue.0.delay"),
+        ({"kind": "next", "delay": 1, "run_at": "2030-01-01T00:00:00Z"}, "enqueue.0.delay"),
         ({"kind": "next", "id": str(uuid4())}, "id"),
         ({"kind": "next", "parent": str(new_job_id())}, "parent"),
         ({"kind": "next", "colour": "red"}, "enqueue.0.colour"),
@@ -139,7 +145,7 @@ async def test_further_jobs_are_enqueued_with_a_completion_or_not_at_all(api: Ap
         assert refused.status_code == 422, refused.text
         assert refused.json()["errors"][0]["field"] == field.replace("0", "1"), refused.text
     done = await complete(held(claimed), further)
-    assert done.json()["jobs"][0]["accepted"] is True
+    assert done.json() == {"result": True}
     again = await complete(held(claimed), further)
     assert (again.status_code, again.json()["errors"][0]["field"]) == (409, "id")
     [page] = [await api.app.jobs.alist(queue="later")]
@@ -151,21 +157,27 @@ async def test_bad_input_is_refused_by_the_name_of_the_field(api: Api, client: h
     id = str(new_job_id())
     huge = {"lease": 2**63, "queue": "default"}
     for path, body, field in (
-        ("leases", {}, "worker"),
-        ("leases", {"worker": "a\0"}, "worker"),
-        ("leases", {"worker": "a", "seconds": 0}, "seconds"),
+        ("open-lease", {}, "worker"),
+        ("open-lease", {"worker": "a\0"}, "worker"),
+        ("open-lease", {"worker": "a", "seconds": 0}, "seconds"),
         ("claim", {"lease": lease}, "queue"),
         ("claim", {"lease": lease, "queue": "default", "limit": 0}, "limit"),
         ("claim", {"lease": lease, "queue": "default", "wait": 31}, "wait"),
         ("claim", huge, "lease"),
-        ("progress", {"lease": lease, "jobs": [{"id": id, "claims": 1, "percent": 101}]}, "jobs.0.percent"),
+        (
+            "report-progress",
+            {"lease": lease, "jobs": [{"id": id, "claims": 1, "progress": {"percent": 101}}]},
+            "jobs.0.progress.percent",
+        ),
         ("complete", {"lease": lease, "jobs": [{"id": "x", "claims": 1}]}, "jobs.0.id"),
         ("complete", {"lease": lease, "jobs": [{"id": id, "claims": 1, "output": {"a": "\0"}}]}, "jobs.0.output.a"),
         ("complete", {"lease": lease, "jobs": [{"id": id, "claims": 1}] * 2}, "jobs"),
         ("fail", {"lease": lease, "jobs": [{"id": id, "claims": 1}]}, "jobs.0.error"),
         ("snooze", {"lease": lease, "jobs": [{"id": id, "claims": 1, "seconds": -1}]}, "jobs.0.seconds"),
         ("release", {"lease": lease, "jobs": []}, "jobs"),
-        (f"leases/{lease}/heartbeat", {"wait": "long"}, "wait"),
+        ("heartbeat", {"lease": lease, "wait": "long"}, "wait"),
+        ("claim", {"lease": lease, "queue": "default", "colour": "red"}, "colour"),
+        ("wait-for-work", {"lease": lease, "queues": []}, "queues"),
     ):
         answer = await client.post(f"/api/work/{path}", json=body)
         assert answer.status_code == 422, (path, body, answer.text)
@@ -175,10 +187,10 @@ async def test_bad_input_is_refused_by_the_name_of_the_field(api: Api, client: h
 
 async def test_only_the_service_key_opens_it(api: Api) -> None:
     async with api.client("not the service key") as client:
-        assert (await client.post("/api/work/leases", json={"worker": "x"})).status_code == 401
+        assert (await client.post("/api/work/open-lease", json={"worker": "x"})).status_code == 401
         assert (await client.post("/api/work/claim", json={"lease": 1, "queue": "default"})).status_code == 401
     async with httpx.AsyncClient(base_url=api.address) as client:
-        for path in ("leases", "claim", "complete", "release-unknown"):
+        for path in ("open-lease", "claim", "complete", "release-unknown"):
             assert (await client.post(f"/api/work/{path}", json={})).status_code == 401
 
 
@@ -189,19 +201,18 @@ async def test_a_lost_lease_is_a_normal_answer(
     job = await enqueue(api, "work")
     [claimed] = await claim(client, lease)
     watch.execute("select penstock.expire_lease(%s)", [lease])
-    beat = await client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 20, "queues": ["default"]})
-    assert beat.json() == {"alive": False, "cancelling": [], "seconds": None, "wake": False}
-    assert (await client.post(f"/api/work/leases/{lease}/heartbeat")).json()["alive"] is False
+    beat = await ask(client, "heartbeat", lease=lease, wait=20, queues=["default"])
+    assert beat == {"alive": False, "cancelling": [], "seconds": None, "leads": False, "wake": False}
+    assert (await ask(client, "heartbeat", lease=lease))["alive"] is False
     for wait in (0, 20):
         lost = await client.post("/api/work/claim", json={"lease": lease, "queue": "default", "wait": wait})
         assert (lost.status_code, lost.json()["status"]) == (410, 410)
-    gone = await client.put(f"/api/work/leases/{lease}/waiting", json={"queues": ["default"]})
+    gone = await client.post("/api/work/wait-for-work", json={"lease": lease, "queues": ["default"]})
     assert gone.status_code == 410
-    said = await client.post("/api/work/fail", json={"lease": lease, "jobs": [{**held(claimed), "error": "late"}]})
-    assert said.json()["jobs"] == [{"id": str(job.id), "accepted": False}]
-    steps = await client.get(f"/api/work/jobs/{job.id}/steps", params={"lease": lease, "claims": 1})
+    assert await ask(client, "fail", lease=lease, jobs=[{**held(claimed), "error": {"error": "late"}}]) == []
+    steps = await client.post("/api/work/recall-steps", json={"lease": lease, "id": str(job.id), "claims": 1})
     assert steps.status_code == 410
-    assert (await client.delete(f"/api/work/leases/{lease}")).json() == {"released": 0}
+    assert await ask(client, "close-lease", lease=lease) == 0
     await until_waiting(watch)
 
 
@@ -268,7 +279,7 @@ async def test_what_a_vanished_client_claimed_goes_back_at_no_cost(
 
     async def slow_claims(call: Any) -> Any:
         answer = await arun(call)
-        if call.name == "claim" and answer:
+        if isinstance(call, commands.Claim) and answer:
             claiming.set()
             await go.wait()
         return answer
@@ -302,14 +313,11 @@ async def test_work_that_a_vanished_worker_was_told_of_is_told_to_another(
     """It asked to be woken, and is not there when it is: between two of its requests it died."""
     monkeypatch.setattr(waiting, "OUT_OF_SIGHT", 0.2)
     dead, alive = await open_lease(client), await open_lease(client)
-    body = {"queues": ["default"]}
-    assert (await client.put(f"/api/work/leases/{dead}/waiting", json=body)).json() == {"rated": False, "lookIn": None}
+    assert await ask(client, "wait-for-work", lease=dead, queues=["default"]) is None
     job = await enqueue(api, "work")  # tells the dead one, for there is no other
-    beat = asyncio.create_task(
-        client.post(f"/api/work/leases/{alive}/heartbeat", json={"wait": 30, "queues": ["default"]}), name="alive"
-    )
+    beat = asyncio.create_task(ask(client, "heartbeat", lease=alive, wait=30, queues=["default"]), name="alive")
     await until_waiting(watch, alive)
-    assert (await soon(beat)).json()["wake"] is True
+    assert (await soon(beat))["wake"] is True
     assert [each["id"] for each in await claim(client, alive)] == [str(job.id)]
 
 
@@ -318,28 +326,29 @@ async def test_a_waiting_heartbeat_tells_of_work_and_of_cancellations(
 ) -> None:
     lease = await open_lease(client)
 
-    def beat(**body: Any) -> "asyncio.Task[httpx.Response]":
-        return asyncio.create_task(client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 30, **body}))
+    def beat(**body: Any) -> "asyncio.Task[Any]":
+        return asyncio.create_task(ask(client, "heartbeat", lease=lease, wait=30, **body))
 
     waiting = beat(queues=["default"])
     await until_waiting(watch, lease)
     job = await enqueue(api, "work")
-    assert (await soon(waiting)).json() == {"alive": True, "cancelling": [], "seconds": 30, "wake": True}
+    told = {"alive": True, "cancelling": [], "seconds": 30, "leads": False, "wake": True}
+    assert await soon(waiting) == told
     [claimed] = await claim(client, lease)
     waiting = beat()
     await until_polling(api)
     await job.acancel()
-    assert (await soon(waiting)).json()["cancelling"] == [claimed["id"]]
+    assert (await soon(waiting))["cancelling"] == [claimed["id"]]
     # once is enough, for those who remember; a second job is news again
-    short = await client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 0.2, "told": [claimed["id"]]})
-    assert short.json()["cancelling"] == [claimed["id"]]
-    assert (await client.delete(f"/api/work/leases/{lease}/waiting", params={"queue": "default"})).status_code == 204
+    short = await ask(client, "heartbeat", lease=lease, wait=0.2, told=[claimed["id"]])
+    assert short["cancelling"] == [claimed["id"]]
+    assert await ask(client, "stop-waiting", lease=lease, queues=["default"]) is None
     other = await enqueue(api, "work")
     await claim(client, lease)
     waiting = beat(told=[claimed["id"]])
     await until_polling(api)
     await other.acancel()
-    assert set((await soon(waiting)).json()["cancelling"]) == {claimed["id"], str(other.id)}
+    assert set((await soon(waiting))["cancelling"]) == {claimed["id"], str(other.id)}
 
 
 async def test_work_that_comes_while_a_heartbeat_looks_for_some_is_told(
@@ -361,8 +370,7 @@ async def test_work_that_comes_while_a_heartbeat_looks_for_some_is_told(
         return found
 
     monkeypatch.setattr(api.workers, "has_work", come_too_late_for_the_look)
-    body = {"wait": 30, "queues": ["default"]}
-    assert (await soon(client.post(f"/api/work/leases/{lease}/heartbeat", json=body))).json()["wake"] is True
+    assert (await soon(ask(client, "heartbeat", lease=lease, wait=30, queues=["default"])))["wake"] is True
 
 
 async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_told(
@@ -374,7 +382,7 @@ async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_t
     arun, looked = api.app.engine.arun, asyncio.Event()
 
     async def come_too_late_for_the_second_look(call: Any) -> Any:
-        if "heartbeat" not in call.text:
+        if not isinstance(call, commands.Heartbeat):
             return await arun(call)
         if not looked.is_set():
             answer = await arun(call)
@@ -382,8 +390,7 @@ async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_t
             return answer
         monkeypatch.undo()
         [poll] = api.workers._everybody()
-        done = {"lease": lease, "jobs": [held(claimed[str(ended.id)])]}
-        assert (await client.post("/api/work/complete", json=done)).json()["jobs"][0]["accepted"] is True
+        assert await ask(client, "complete", lease=lease, jobs=[held(claimed[str(ended.id)])]) == []
         answer = await arun(call)
         assert answer.cancelling == []
         await other.acancel()
@@ -395,43 +402,45 @@ async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_t
         return answer
 
     monkeypatch.setattr(api.app.engine, "arun", come_too_late_for_the_second_look)
-    waiting = asyncio.create_task(client.post(f"/api/work/leases/{lease}/heartbeat", json={"wait": 30}))
+    waiting = asyncio.create_task(ask(client, "heartbeat", lease=lease, wait=30))
     await soon(looked.wait())
     await ended.acancel()
-    assert (await soon(waiting)).json()["cancelling"] == [str(other.id)]
+    assert (await soon(waiting))["cancelling"] == [str(other.id)]
 
 
 async def test_steps_and_outputs_are_for_the_holder_of_the_job(api: Api, client: httpx.AsyncClient) -> None:
     job = await enqueue(api, "work")
     lease = await open_lease(client)
     await claim(client, lease)
-    mine, stale = {"lease": lease, "claims": 1}, {"lease": lease, "claims": 2}
-    path = f"/api/work/jobs/{job.id}"
-    assert (await client.put(f"{path}/steps/load%2Fit", params=mine, json={"rows": 3})).json() == {"accepted": True}
-    assert (await client.put(f"{path}/steps/load%2Fit", params=stale, content=b"null")).json() == {"accepted": False}
-    assert (await client.put(f"{path}/steps/a", params=mine, content=b"{")).status_code == 422
+    mine = {"lease": lease, "id": str(job.id), "claims": 1}
+    stale = {**mine, "claims": 2}
+    assert await ask(client, "remember-step", **mine, name="load/it", output={"rows": 3}) is True
+    assert await ask(client, "remember-step", **stale, name="load/it", output=None) is False
+    headers = {"content-type": "application/json"}
     for depth in (600, 5_000, 400_000):
         deep = b"[" * depth + b"]" * depth
-        assert (await client.put(f"{path}/steps/a", params=mine, content=deep)).status_code in (200, 422)
-        whole = b'{"lease": %d, "jobs": [{"id": "%s", "claims": 7, "output": %s}]}'
-        body = whole % (lease, str(job.id).encode(), deep)
-        answer = await client.post("/api/work/complete", content=body, headers={"content-type": "application/json"})
-        assert answer.status_code < 500, answer.text
-    await client.put(f"{path}/steps/a", params=mine, content=b"1")
-    assert (await client.get(f"{path}/steps", params=mine)).json() == {"load/it": {"rows": 3}, "a": 1}
-    assert (await client.get(f"{path}/outputs", params=mine)).json() == []
-    for what in ("steps", "outputs"):
-        assert (await client.get(f"{path}/{what}", params=stale)).status_code == 410
-        assert (await client.get(f"{path}/{what}")).status_code == 422
+        for path, whole in (
+            ("remember-step", b'{"lease": %d, "id": "%s", "claims": 7, "name": "a", "output": %s}'),
+            ("complete", b'{"lease": %d, "jobs": [{"id": "%s", "claims": 7, "output": %s}]}'),
+        ):
+            body = whole % (lease, str(job.id).encode(), deep)
+            answer = await client.post(f"/api/work/{path}", content=body, headers=headers)
+            assert answer.status_code < 500, answer.text
+    await ask(client, "remember-step", **mine, name="a", output=1)
+    steps = await ask(client, "recall-steps", **mine)
+    assert steps == [{"name": "load/it", "output": {"rows": 3}}, {"name": "a", "output": 1}]
+    assert await ask(client, "outputs", **mine) == []
+    for what in ("recall-steps", "outputs"):
+        assert (await client.post(f"/api/work/{what}", json=stale)).status_code == 410
+        assert (await client.post(f"/api/work/{what}", json={"lease": lease})).status_code == 422
 
 
 async def test_jobs_of_a_lost_answer_are_given_back(api: Api, client: httpx.AsyncClient) -> None:
     jobs = [await enqueue(api, "work", number=number) for number in range(3)]
     lease = await open_lease(client)
     known, *_ = await claim(client, lease)
-    body = {"lease": lease, "known": [known["id"]]}
-    answer = await client.post("/api/work/release-unknown", json=body)
-    assert set(answer.json()["released"]) == {str(job.id) for job in jobs} - {known["id"]}
+    released = await ask(client, "release-unknown", lease=lease, known=[known["id"]])
+    assert set(released) == {str(job.id) for job in jobs} - {known["id"]}
 
 
 @pytest.mark.parametrize(("dead", "attempt"), [(False, 0), (True, 1)])
@@ -441,8 +450,7 @@ async def test_a_lease_that_ends_gives_back_its_jobs(
     job = await enqueue(api, "work")
     lease = await open_lease(client)
     await claim(client, lease)
-    ended = await client.delete(f"/api/work/leases/{lease}", params={"dead": dead})
-    assert ended.json() == {"released": 1}
+    assert await ask(client, "expire-lease" if dead else "close-lease", lease=lease) == 1
     assert (await job.arefresh()).attempt == attempt
 
 
@@ -455,7 +463,7 @@ async def test_a_wake_up_that_comes_while_others_are_passed_on_is_passed_on_too(
     arun, passed_on = api.app.engine.arun, list[Any]()
 
     async def arun_slowly(call: Any) -> Any:
-        if "penstock.wake(" in call.text:
+        if isinstance(call, commands.Wake):
             passed_on.append(call)
             if len(passed_on) == 1:
                 api.workers._wake(Lease(lease))  # it was sent while the worker still waited

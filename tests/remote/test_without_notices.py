@@ -60,7 +60,7 @@ async def test_jobs_start_and_stop_without_notices(app: Penstock, api: Api) -> N
 
 async def test_a_waiting_claim_finds_the_job_that_comes(api: Api) -> None:
     async with api.client() as client:
-        lease = (await client.post("/api/work/leases", json={"worker": "by hand"})).json()["lease"]
+        lease = (await client.post("/api/work/open-lease", json={"worker": "by hand"})).json()["result"]
         body = {"lease": lease, "queue": "default", "wait": 30}
         waiting = asyncio.create_task(client.post("/api/work/claim", json=body))
 
@@ -69,4 +69,4 @@ async def test_a_waiting_claim_finds_the_job_that_comes(api: Api) -> None:
 
         await until(waits)
         job = await enqueue(api, "work")
-        assert [each["id"] for each in (await soon(waiting)).json()["jobs"]] == [str(job.id)]
+        assert [each["id"] for each in (await soon(waiting)).json()["result"]] == [str(job.id)]

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from penstock import Backoff, Context, Flow, JobState, NewJob, Penstock, Snooze, SyncContext
-from penstock.engine.call import Call, all_rows
+from penstock.engine.postgres.statement import Statement, all_rows
 from penstock.errors import JobFailed
 from penstock.json import encode_args
 from tests.remote.enqueueing import enqueue, enqueue_job
@@ -303,8 +303,8 @@ async def test_what_does_not_finish_in_the_time_of_grace_goes_back_at_no_cost(ap
     assert (record.state, record.attempt, record.errors) == (JobState.READY, 0, [])
 
 
-def _leases() -> Call[Any]:
-    return Call("select id from penstock.leases where worker not like 'server %%'", [], all_rows)
+def _leases() -> Statement[Any]:
+    return Statement("select id from penstock.leases where worker not like 'server %%'", [], all_rows)
 
 
 async def test_jobs_that_a_worker_does_not_know_are_parked_until_one_comes_that_does(app: Penstock, api: Api) -> None:

@@ -99,7 +99,7 @@ def test_what_is_half_sent_does_not_stay_open(shop: Served, sent: bytes) -> None
 
 
 def test_a_body_is_not_waited_for_before_the_token_is_looked_at(shop: Served) -> None:
-    for path in ("/api/jobs/start", "/api/jobs/batch", "/api/jobs/tick", "/api/work/leases"):
+    for path in ("/api/jobs/start", "/api/jobs/batch", "/api/jobs/tick", "/api/work/open-lease"):
         for authorization in (b"", b"Authorization: Bearer nonsense\r\n"):
             head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nContent-Type: application/json\r\n"
             with shop.open(head.encode() + authorization + b"\r\n{") as opened:

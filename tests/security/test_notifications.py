@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -11,9 +12,10 @@ import pytest
 from psycopg import errors
 
 from penstock import Penstock
-from penstock.engine import calls
-from penstock.engine.postgres.drivers import Psycopg
+from penstock.engine import commands
+from penstock.engine.postgres.drivers import Psycopg, one, run_script
 from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
 from penstock.server.work.waiting import WaitingWorkers
@@ -60,13 +62,15 @@ async def test_a_stranger_makes_no_worker_run_or_stop_anything(
             stranger.execute("select pg_notify(%s, %s)", [channel, json.dumps({"lease": lease, "id": str(job.id)})])
         # what is sent in the same way by whoever may, and later, has been heard: so was all before it
         heard = asyncio.Event()
-        wake = worker._listener._wake
+        listener = worker._listener
+        assert isinstance(listener, PostgresListener)
+        wake = listener._ears.wake
 
         def hear() -> None:
             heard.set()
             wake()
 
-        worker._listener._wake = hear
+        listener._ears = replace(listener._ears, wake=hear)
         owner = connect()
         owner.execute("select pg_notify((select wake from penstock.channels), %s)", [str(lease)])
         await soon(heard.wait())
@@ -131,7 +135,7 @@ def test_every_database_has_a_secret_of_its_own(empty_url: str, connect: Connect
         secrets = connection.execute(
             "select secret from penstock.channels union all select secret from another.channels"
         ).fetchall()
-        names = Psycopg(connection, "penstock").run(calls.channels())
+        names = run_script(Psycopg(connection, "penstock"), one(commands.GetChannels()), "penstock")
     assert len({*secrets, *connect().execute("select secret from penstock.channels").fetchall()}) == 3
     assert all(len(getattr(names, sort)) <= 63 for sort in SORTS)
 
@@ -171,7 +175,9 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
     await workers.settle()
     async with working(app) as worker, started(app.engine) as hub:
         await idle(connect)
-        notices = worker._listener._notices  # type: ignore[union-attr]
+        listener = worker._listener
+        assert isinstance(listener, PostgresListener)
+        notices = listener._notices
         assert isinstance(notices, Notices)
         for sort in SORTS:
             for payload in _garbage(worker._leases.lease):
@@ -190,7 +196,7 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
             owner.execute("select pg_notify((select wake from penstock.channels), '77')")
             await until(lambda: _is(poll.woken))
         assert not notices.broken.is_set()
-        assert worker._listener._notices is notices  # type: ignore[union-attr]
+        assert listener._notices is notices
         assert workers.listening
         assert hub.listening
     await workers.aclose()

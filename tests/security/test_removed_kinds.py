@@ -1,6 +1,6 @@
 """What an application has no handler of any more, users cannot start."""
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import PostgresEngine, commands
 from tests.conftest import Connect
 
 
@@ -9,7 +9,7 @@ def test_a_kind_that_was_removed_is_closed_in_sql_too(engine: PostgresEngine, co
         return {kind for (kind,) in connect().execute("select kind from penstock.kinds").fetchall()}
 
     def declare(*kinds: str, more: tuple[str, ...] = ()) -> None:
-        engine.run(calls.declare_kinds([{"kind": kind, "template": {}} for kind in kinds], [*kinds, *more]))
+        engine.run(commands.DeclareKinds([{"kind": kind, "template": {}} for kind in kinds], [*kinds, *more]))
 
     declare("export", "old", more=("internal",))
     declare("of another", "more of it")

@@ -12,10 +12,11 @@ import pytest
 
 import penstock
 from penstock import Penstock
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import PostgresEngine, commands
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import NewJob
 from tests.conftest import Connect
+from tests.kit import saying
 from tests.security.conftest import STRANGER, Connection
 from tests.worker.running import working
 from tests.worker.test_handing import idle
@@ -153,25 +154,25 @@ def traps(connect: Connect, stranger: Connection) -> None:
 def test_better_fitting_overloads_are_not_called(url: str, path: str) -> None:
     options = f"-c search_path={path}".replace(" ", "\\ ").replace("-c\\ ", "-c ")
     engine = PostgresEngine(lambda: psycopg.conninfo.make_conninfo(url, options=options))
-    assert engine.run(calls.set_queue("default", {"rate": 1000, "rate_period": 1, "fair_by": "owner"})) is None
-    lease = engine.run(calls.open_lease("worker", seconds=30))
-    engine.run(calls.wait_for_work(lease, ["default", "plain"]))
+    assert engine.run(commands.SetQueue("default", {"rate": 1000, "rate_period": 1, "fair_by": "owner"})) is None
+    lease = engine.run(commands.OpenLease("worker", seconds=30))
+    engine.run(commands.WaitForWork(lease, ["default", "plain"]))
     flow = NewJob(kind="one", owner="ada")
     engine.enqueue([flow, NewJob(kind="two", after=(flow.id,), owner="bob", unique_key="k")])
     engine.enqueue([NewJob(kind="many", queue="plain") for _ in range(30)])
-    engine.run(calls.watch(flow.id))
+    engine.run(commands.Watch(flow.id))
     for queue in ("default", "plain"):
-        while jobs := engine.run(calls.claim(lease, queue, 10)):
-            engine.run(calls.report_progress(lease, jobs, [{"percent": 1}] * len(jobs)))
+        while jobs := engine.run(commands.Claim(lease, queue, 10)):
+            engine.run(saying.report_progress(lease, jobs, [{"percent": 1}] * len(jobs)))
             first, *others = jobs
-            engine.run(calls.complete(lease, others, [b"1"] * len(others)))
-            engine.run(calls.fail(lease, [first], [{"error": "no", "final": True}]))
-    engine.run(calls.list_jobs({"state": ["failed"]}, None, 10))
-    engine.run(calls.retry([flow.id], None))
-    engine.run(calls.cancel([flow.id], "enough"))
-    assert engine.run(calls.maintain()) is not None
-    engine.run(calls.queue_stats())
-    engine.run(calls.close_lease(lease))
+            engine.run(saying.complete(lease, others, [b"1"] * len(others)))
+            engine.run(saying.fail(lease, [first], [{"error": "no", "final": True}]))
+    engine.run(commands.ListJobs({"state": ["failed"]}, None, 10))
+    engine.run(commands.Retry([flow.id], None))
+    engine.run(commands.Cancel([flow.id], "enough"))
+    assert engine.run(commands.Maintain()) is not None
+    engine.run(commands.QueueStats())
+    engine.run(commands.CloseLease(lease))
     engine.close()
 
 

@@ -7,7 +7,9 @@ from uuid import UUID
 
 from penstock import Context, Penstock
 from penstock.artifact import Artifact
+from penstock.engine import commands
 from penstock.flow import batch
+from tests.kit import saying
 
 
 def make_handler(app: Penstock) -> None:
@@ -26,11 +28,11 @@ async def stored(
     if "export" not in app.kinds:
         make_handler(app)
     await app.handler("export").using(owner=owner, org=org).aenqueue(files={})
-    lease = await app.engine.open_lease("test")
-    [job] = await app.engine.claim(lease, "default", 1)
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    [job] = await app.engine.arun(commands.Claim(lease, "default", 1))
     artifact = await app.artifacts.keeper.put(job, lease, name, data, **choices)
-    await app.engine.complete(lease, [job])
-    await app.engine.close_lease(lease)
+    await app.engine.arun(saying.complete(lease, [job]))
+    await app.engine.arun(commands.CloseLease(lease))
     return artifact
 
 

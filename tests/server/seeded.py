@@ -15,7 +15,7 @@ from uuid import UUID
 import uvicorn
 
 from penstock import Context, Flow, Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
 from penstock.server.files.links import link_to
@@ -124,7 +124,7 @@ class SeededServer:
         await self._server.get_ready()
         jobs = [await self._start(self._app, "render", owner, document_id="d1") for owner in ("alice", "bob")]
         cancelled = await self._start(app, "render", "alice", document_id="d2")
-        await app.engine.arun(calls.cancel([cancelled], "not wanted"))
+        await app.engine.arun(commands.Cancel([cancelled], "not wanted"))
         exports = [await self._start(app, "export_pdf", who, document_id=name)
                    for who, name in (("alice", "d1"), ("alice", "missing"), ("bob", "d3"))]  # fmt: skip
         flow = Flow(policy="continue")
@@ -136,9 +136,9 @@ class SeededServer:
         unfinished = Flow(policy="continue")
         unfinished.add(app.handler("render").using(owner="alice").prepare(document_id="d1"))
         started = (await app.aenqueue(unfinished)).id
-        lease = await app.engine.open_lease("a worker of the tests")
-        [held] = await app.engine.claim(lease, "renders", 1)
-        artifacts = await app.engine.arun(calls.artifacts_of_jobs([*exports, batch]))
+        lease = await app.engine.arun(commands.OpenLease("a worker of the tests"))
+        [held] = await app.engine.arun(commands.Claim(lease, "renders", 1))
+        artifacts = await app.engine.arun(commands.ArtifactsOfJobs([*exports, batch]))
         links = [
             (each.id, dict(parse_qsl(urlsplit((await link_to(services, each))[0]).query)))
             for each in artifacts

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from penstock import Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.server.api import Api
 
 _JSON = {"Content-Type": "application/json"}
@@ -110,53 +110,55 @@ async def test_texts_of_queries_and_paths_are_checked(api: Api) -> None:
     refused(await api.user().get("/api/jobs", params={"limit": str(2**70)}), "limit")
     refused(await api.service.get("/api/queues/a%00b/scale"), "name")
     assert (await api.service.get("/api/queues/%ED%A0%80/scale")).status_code == 200
-    refused(await api.service.get("/api/work/backlog", params={"queue": "x" * 256}), "queue.0")
+    refused(await api.service.post("/api/work/backlog", {"queues": ["x" * 256]}), "queues.0")
 
 
 async def test_a_worker_is_told_which_field_is_at_fault(api: Api, app: Penstock) -> None:
     job = await api.user().start("export", value=1)
-    lease = await app.engine.open_lease("test")
-    [held] = await app.engine.claim(lease, "default", 1)
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    [held] = await app.engine.arun(commands.Claim(lease, "default", 1))
     asked = f"/api/work/jobs/{job}"
     by = {"lease": str(lease), "claims": str(held.claims)}
+    step = {"lease": lease, "id": job, "claims": held.claims, "output": 1}
     twice = [{"id": job, "claims": 1}] * 2
     refused(await api.service.post("/api/work/release", {"lease": lease, "jobs": twice}), "jobs")
     refused(await api.service.post("/api/work/claim", {"lease": True, "queue": "default"}), "lease")
     refused(await api.service.post("/api/work/claim", {"lease": lease, "queue": "default", "wait": "1"}), "wait")
-    queues = {"queues": ["default", "default"]}
-    assert (await api.service("PUT", f"/api/work/leases/{lease}/waiting", json=queues)).status_code == 200
-    assert (await api.service.post(f"/api/work/leases/{lease}/heartbeat", queues | {"wait": 0.01})).status_code == 200
-    assert (await api.service("PUT", f"{asked}/steps/{'é' * 500}", params=by, json=1)).status_code == 200
-    refused(await api.service("PUT", f"{asked}/steps/{'é' * 501}", params=by, json=1), "name")
-    refused(await api.service("PUT", f"{asked}/steps/a", params=by, content=b'"\\ud800"'), "body")
+    queues = {"lease": lease, "queues": ["default", "default"]}
+    assert (await api.service.post("/api/work/wait-for-work", queues)).status_code == 200
+    assert (await api.service.post("/api/work/heartbeat", queues | {"wait": 0.01})).status_code == 200
+    assert (await api.service.post("/api/work/remember-step", step | {"name": "é" * 500})).status_code == 200
+    refused(await api.service.post("/api/work/remember-step", step | {"name": "é" * 501}), "name")
+    surrogate = json.dumps(step | {"name": "a", "output": "\ud800"})
+    refused(await api.service.post("/api/work/remember-step", content=surrogate, headers=_JSON), "body")
     for file in ("x" * 256, "é" * 200, "a" * 1000, "a/" * 400 + "b", "\u202e", "con.", " "):
         answer = await api.service("PUT", f"{asked}/artifacts/{file}", params=by, content=b"x")
         assert answer.status_code in (200, 422), (file, answer.text)
     for name, value in (
-        ("duration", "nan"), ("duration", "inf"), ("duration", "-1"), ("expiresIn", "nan"), ("expiresIn", "1e300"),
-        ("expiresIn", "-5"), ("metadata", '{"a": "\\u0000"}'), ("metadata", '{"a": "\\ud800"}'), ("type", "a\0b"),
-        ("contentType", "a\nb"), ("path", "../../x"), ("path", "a\0"), ("metadata", '{"a":' + "[" * 5000),
+        ("duration", "nan"), ("duration", "inf"), ("duration", "-1"), ("expires_in", "nan"), ("expires_in", "1e300"),
+        ("expires_in", "-5"), ("metadata", '{"a": "\\u0000"}'), ("metadata", '{"a": "\\ud800"}'), ("type", "a\0b"),
+        ("content_type", "a\nb"), ("path", "../../x"), ("path", "a\0"), ("metadata", '{"a":' + "[" * 5000),
         ("type", "x" * 5000),
-        ("contentType", "text/" + "x" * 5000), ("path", "x" * 5000), ("metadata", '{"a": 1e999}'),
+        ("content_type", "text/" + "x" * 5000), ("path", "x" * 5000), ("metadata", '{"a": 1e999}'),
     ):  # fmt: skip
         answer = await api.service("PUT", f"{asked}/artifacts/a.txt", params=by | {name: value}, content=b"x")
         assert answer.status_code in (200, 422), (name, value[:20], answer.text)
         if answer.status_code == 422:
             refused(answer, name)
     further: list[dict[str, Any]] = [
-        {"options": {"a": "\0"}}, {"rollup": {"a": "\0"}}, {"runAt": "9999-12-31T23:59:59-01:00"}, {"delay": 1e9},
-        {"weight": 1e-300}, {"after": [job] * 3}, {"idempotencyTtl": 1e9, "idempotencyKey": "k"},
+        {"options": {"a": "\0"}}, {"rollup": {"a": "\0"}}, {"run_at": "9999-12-31T23:59:59-01:00"}, {"delay": 1e9},
+        {"weight": 1e-300}, {"after": [job] * 3}, {"idempotency_ttl": 1e9, "idempotency_key": "k"},
         {"args": {"a": "\ud800"}},
-        {"uniqueKey": "é" * 200}, {"rollup": {"phases": 5}},
+        {"unique_key": "é" * 200}, {"rollup": {"phases": 5}},
         {"options": {"backoff": "x"}}, {"id": job}, {"parent": job},
     ]  # fmt: skip
     for each in further:
         body = {
             "lease": lease,
-            "jobs": [{"id": job, "claims": held.claims + 1}],
+            "job": {"id": job, "claims": held.claims + 1},
             "enqueue": [{"kind": "export", **each}],
         }
-        answer = await api.service.post("/api/work/complete", content=json.dumps(body), headers=_JSON)
+        answer = await api.service.post("/api/work/complete-and-enqueue", content=json.dumps(body), headers=_JSON)
         assert answer.status_code in (200, 409, 422), (each, answer.text)
         assert answer.status_code != 422 or all(error["field"] for error in answer.json()["errors"])
-    await app.engine.arun(calls.close_lease(lease))
+    await app.engine.arun(commands.CloseLease(lease))

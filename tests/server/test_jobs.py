@@ -6,9 +6,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from penstock import Context, Fail, Flow, Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.server.live.states import State
 from penstock.testing import adrain
+from tests.kit import saying
 from tests.server.api import Api
 
 
@@ -61,9 +62,9 @@ async def test_the_status_has_the_shape_that_clients_poll(api: Api, app: Penstoc
 
 async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock) -> None:
     id = await api.user().start("greet", name="Ann")
-    lease = await app.engine.open_lease("test")
-    jobs = await app.engine.claim(lease, "default", 1)
-    await app.engine.arun(calls.report_progress(lease, jobs, [{"percent": 45, "phase": "text", "message": "Hunger…"}]))
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    jobs = await app.engine.arun(commands.Claim(lease, "default", 1))
+    await app.engine.arun(saying.report_progress(lease, jobs, [{"percent": 45, "phase": "text", "message": "Hunger…"}]))
     job = (await api.user().get(f"/api/jobs/{id}")).json()
     assert job["status"] == "processing"
     assert job["progress"] == {
@@ -73,12 +74,12 @@ async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock
 
 async def test_a_job_that_is_tried_again_says_so_in_status_list_and_stream(api: Api, app: Penstock) -> None:
     id = await api.user().start("greet", name="Ann")
-    lease = await app.engine.open_lease("test")
-    jobs = await app.engine.claim(lease, "default", 1)
-    await app.engine.arun(calls.report_progress(lease, jobs, [{"percent": 90, "phase": "text"}]))
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    jobs = await app.engine.arun(commands.Claim(lease, "default", 1))
+    await app.engine.arun(saying.report_progress(lease, jobs, [{"percent": 90, "phase": "text"}]))
     secret = {"error": "password=hunter2", "traceback": "…", "retry_in": 60}
-    await app.engine.arun(calls.fail(lease, jobs, [secret]))
-    seen = await app.engine.arun(calls.see_job(UUID(id)))
+    await app.engine.arun(saying.fail(lease, jobs, [secret]))
+    seen = await app.engine.arun(commands.SeeJob(UUID(id)))
     assert seen is not None
     told = [
         (await api.user().get(f"/api/jobs/{id}")).json()["progress"],
@@ -94,8 +95,8 @@ async def test_a_job_that_is_tried_again_says_so_in_status_list_and_stream(api: 
 async def test_a_flow_is_processing_as_soon_as_one_of_its_jobs_has_ended(api: Api, app: Penstock) -> None:
     id = await api.user().start("greetings", names=["a", "b"])
     assert (await api.user().get(f"/api/jobs/{id}")).json()["status"] == "queued"
-    lease = await app.engine.open_lease("test")
-    await app.engine.complete(lease, await app.engine.claim(lease, "default", 1))
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    await app.engine.arun(saying.complete(lease, await app.engine.arun(commands.Claim(lease, "default", 1))))
     job = (await api.user().get(f"/api/jobs/{id}")).json()
     assert (job["status"], job["progress"]["percent"], job["progress"]["phase"]) == ("processing", 50, "text")
     assert (job["progress"]["docsComplete"], job["progress"]["docsTotal"]) == (1, 2)

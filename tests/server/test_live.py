@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import batch
 from penstock.job import NewJob
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import Link, State
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit import saying
 from tests.server.watching import Counted, Ear, so, started
 from tests.worker.until import until
 
@@ -64,7 +65,7 @@ def id_of(state: State) -> int:
 
 async def test_a_notice_of_a_job_that_nobody_here_watches_costs_nothing(engine: Counted, hub: Hub, hand: Hand) -> None:
     watched, other = hand.add("watched"), hand.add("other")
-    hand.run(calls.watch(other))
+    hand.run(commands.Watch(other))
     worker = hand.worker()
     jobs = {job.id: job for job in worker.claim(2)}
     ear = Ear()
@@ -100,7 +101,7 @@ async def test_many_jobs_that_changed_are_looked_up_in_one_query(engine: Counted
     for id, ear in ears.items():
         await hub.join(ear, id)
     engine.asked.clear()
-    hand.run(calls.report_progress(worker.lease, jobs, [{"percent": 5 + n} for n in range(20)]))
+    hand.run(saying.report_progress(worker.lease, jobs, [{"percent": 5 + n} for n in range(20)]))
     for n, job in enumerate(jobs):
         state = await ears[job.id].hear()
         assert (state.job.id, state.job.progress["percent"]) == (job.id, 5 + n)
@@ -114,7 +115,7 @@ async def test_who_has_parted_is_told_nothing(hub: Hub, hand: Hand) -> None:
     topic = await hub.join(gone, id)
     await hub.join(stays, id)
     hub.part(gone, topic)
-    hand.run(calls.cancel([id]))
+    hand.run(commands.Cancel([id]))
     assert (await stays.hear()).final
     assert gone.told.empty()
     assert hub.watchers == 1

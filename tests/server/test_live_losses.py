@@ -8,12 +8,13 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.postgres.statement import Statement
 from penstock.server.live import hub as module
 from penstock.server.live.hub import Hub
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit import saying
 from tests.server.watching import Counted, Ear, so, started
 from tests.worker.pooler import PROGRAM, pgbouncer
 from tests.worker.until import until
@@ -81,7 +82,7 @@ async def test_a_job_that_was_retried_before_its_end_was_seen_is_watched_on(hub:
     await hub.join(ear, id)
     with hand.connection.transaction():
         worker.fail(job, final=True)
-        assert hand.run(calls.retry([id])) == [id]
+        assert hand.run(commands.Retry([id])) == [id]
     await until(lambda: so(hand.value("select watched from penstock.jobs where id = %s", id)))
     worker.complete(worker.claim_one())
     while not (await ear.hear()).final:
@@ -98,7 +99,7 @@ async def test_a_job_that_was_retried_while_nobody_listened_is_watched_on(
     await hub.join(ear, id)
     cut_listener(connect())
     worker.fail(job, final=True)
-    hand.run(calls.retry([id]))
+    hand.run(commands.Retry([id]))
     await until(lambda: so(hand.value("select watched from penstock.jobs where id = %s", id)))
     worker.complete(worker.claim_one())
     while not (await ear.hear()).final:
@@ -113,7 +114,7 @@ async def test_who_comes_after_a_retry_does_not_get_the_end_before_it(hub: Hub, 
     await hub.join(ear, id)
     worker.fail(job, final=True)
     assert (await ear.hear()).final
-    hand.run(calls.retry([id]))
+    hand.run(commands.Retry([id]))
     topic = await hub.join(Ear(), id)
     assert topic.state is not None
     assert not topic.state.final
@@ -128,14 +129,14 @@ async def test_the_success_that_a_queue_does_not_keep_is_told(hub: Hub, hand: Ha
     await hub.join(ear, id)
     worker.complete(job)
     state = await ear.hear()
-    assert hand.run(calls.get_job(id)) is None
+    assert hand.run(commands.GetJob(id)) is None
     assert b"event: completed" in state.piece("")["body"]
 
 
 async def test_a_failed_look_leaves_nobody_behind(hub: Hub, hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     id = hand.add()
 
-    async def fail(call: Call[object]) -> object:
+    async def fail(call: Statement[object]) -> object:
         raise psycopg.OperationalError("away")
 
     with monkeypatch.context() as patched:
@@ -162,7 +163,7 @@ async def test_behind_a_transaction_pooler_all_watched_jobs_are_polled_in_one_qu
             for id, ear in ears.items():
                 await hub.join(ear, id)
             for percent in (10, 20):
-                hand.run(calls.report_progress(worker.lease, jobs, [{"percent": percent}] * 5))
+                hand.run(saying.report_progress(worker.lease, jobs, [{"percent": percent}] * 5))
                 for ear in ears.values():
                     assert (await ear.hear()).job.progress["percent"] == percent
             assert not hub.listening

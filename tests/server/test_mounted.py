@@ -48,9 +48,9 @@ async def test_streams_and_long_polls_do_not_keep_it_from_stopping_and_its_log_h
             refused = await client.get(f"{job}/stream", params={"access_token": KEY})
             assert refused.status_code == 401
             opening = {"worker": "w", "queues": ["idle"]}
-            lease = await client.post(f"{api}/api/work/leases", json=opening, headers=service)
-            beat = f"{api}/api/work/leases/{lease.json()['lease']}/heartbeat"
-            polling = asyncio.create_task(client.post(beat, json={"queues": ["idle"], "wait": 20}, headers=service))
+            lease = await client.post(f"{api}/api/work/open-lease", json=opening, headers=service)
+            body = {"lease": lease.json()["result"], "queues": ["idle"], "wait": 20}
+            polling = asyncio.create_task(client.post(f"{api}/api/work/heartbeat", json=body, headers=service))
             async with client.stream("GET", f"{job}/stream", params={"access_token": token}) as stream:
                 told = stream.aiter_text()
                 assert "event: progress" in await anext(told) + await anext(told)

@@ -6,9 +6,10 @@ from httpx import ASGITransport, AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock import NewJob, Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.testing import adrain
 from tests.conftest import Connect
+from tests.kit import saying
 from tests.server.api import KEY, SECRET, Api
 
 
@@ -83,9 +84,9 @@ async def test_the_service_sees_tracebacks_and_users_a_safe_text(api: Api, app: 
 
 async def test_jobs_that_no_worker_knows_are_shown_to_the_service_and_counted(app: Penstock, api: Api) -> None:
     id = await api.user().start("work", n=1)
-    lease = await app.engine.open_lease("of another version")
-    [job] = await app.engine.arun(calls.claim(lease, "default", 1))
-    await app.engine.arun(calls.park(lease, [job], ["this worker has no handler of kind 'work'"]))
+    lease = await app.engine.arun(commands.OpenLease("of another version"))
+    [job] = await app.engine.arun(commands.Claim(lease, "default", 1))
+    await app.engine.arun(saying.park(lease, [job], ["this worker has no handler of kind 'work'"]))
     for path in (f"/api/jobs/{id}", "/api/jobs"):
         body = (await api.service.get(path)).json()
         assert (body.get("jobs") or [body])[0]["parkedReason"] == "this worker has no handler of kind 'work'"
@@ -119,8 +120,8 @@ async def test_the_scale_of_a_queue_follows_its_backlog(api: Api, app: Penstock)
     }  # fmt: skip
     for n in range(5):
         await api.user().start("work", n=n)
-    await app.engine.open_lease("one", queues=["default"])
-    await app.engine.open_lease("other", queues=["slow"])
+    await app.engine.arun(commands.OpenLease("one", queues=["default"]))
+    await app.engine.arun(commands.OpenLease("other", queues=["slow"]))
     busy = (await api.service.get("/api/queues/default/scale?slots=2&most=10")).json()
     assert (busy["ready"], busy["workers"], busy["wantedWorkers"]) == (5, 1, 3)
     assert busy["oldestSeconds"] >= 0
@@ -220,8 +221,8 @@ async def test_without_the_setting_no_page_may_ask(api: Api) -> None:
 
 async def test_the_service_finds_out_who_runs_a_job_and_users_do_not(api: Api, app: Penstock) -> None:
     id = await api.user().start("work", n=1)
-    lease = await app.engine.arun(calls.open_lease("busy", queues=["default"], host="jobs-1", pid=4711))
-    await app.engine.claim(lease, "default", 1)
+    lease = await app.engine.arun(commands.OpenLease("busy", queues=["default"], host="jobs-1", pid=4711))
+    await app.engine.arun(commands.Claim(lease, "default", 1))
     told = (await api.service.get(f"/api/jobs/{id}")).json()
     assert {name: told["worker"][name] for name in ("name", "host", "pid")} == {
         "name": "busy", "host": "jobs-1", "pid": 4711

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from penstock import Context, InvalidInput, Penstock
-from penstock.engine.call import Call, nothing
+from penstock.engine import commands
+from penstock.engine.postgres.statement import Statement, nothing
 from penstock.server import ServerSettings
 from penstock.testing import adrain
+from tests.kit import saying
 from tests.server.api import Api, Asking, asking
 
 
@@ -71,7 +73,7 @@ async def test_a_duplicate_is_answered_even_when_the_quota_is_used_up(api: Api, 
 async def test_a_day_is_over_at_midnight(api: Api, app: Penstock) -> None:
     app.quota("exports", per_day=1)
     assert [await ask(api.user()), await ask(api.user())] == [202, 429]
-    await app.engine.arun(Call("update penstock.operations set day = day - 1 returning 1", [], nothing))
+    await app.engine.arun(Statement("update penstock.operations set day = day - 1 returning 1", [], nothing))
     assert await ask(api.user()) == 202
 
 
@@ -80,12 +82,12 @@ async def test_jobs_running_at_once_are_limited(api: Api, app: Penstock) -> None
     alice = api.user("alice")
     for n in range(3):
         assert await ask(alice, n) == 202
-    lease = await app.engine.open_lease("test")
-    jobs = await app.engine.claim(lease, "default", 2)
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    jobs = await app.engine.arun(commands.Claim(lease, "default", 2))
     refused = await alice.post("/api/jobs/start", {"type": "export", "params": {"n": 9}})
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) > 0
-    await app.engine.complete(lease, jobs[:1])
+    await app.engine.arun(saying.complete(lease, jobs[:1]))
     assert await ask(alice) == 202
 
 
@@ -154,11 +156,11 @@ async def test_what_the_service_starts_for_a_user_counts_unless_it_says_otherwis
     assert await start("batch", owner="alice") == 202
     assert await start(owner="alice") == 429
     assert await ask(api.user("alice")) == 429
-    lease = await app.engine.open_lease("test")
-    assert len(await app.engine.claim(lease, "default", 9)) == 1
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    assert len(await app.engine.arun(commands.Claim(lease, "default", 9))) == 1
     assert [await start(owner="alice", quota=False), await start("batch", owner="alice", quota=False)] == [202, 202]
     assert await start() == 202
-    assert len(await app.engine.claim(lease, "default", 9)) == 4
+    assert len(await app.engine.arun(commands.Claim(lease, "default", 9))) == 4
     refused = await api.user("bob").post(
         "/api/jobs/start", {"type": "export", "params": {"n": 1}, "quota": False}
     )  # fmt: skip
@@ -166,6 +168,6 @@ async def test_what_the_service_starts_for_a_user_counts_unless_it_says_otherwis
     export = app.handler("export")
     await export.using(owner="carol").aenqueue(n=1)
     await export.using(owner="carol").aenqueue_many([{"n": n} for n in range(30)])
-    assert len(await app.engine.claim(lease, "default", 9)) == 1
+    assert len(await app.engine.arun(commands.Claim(lease, "default", 9))) == 1
     await export.using(owner="carol", quota=False).aenqueue_many([{"n": n} for n in range(3)])
-    assert len(await app.engine.claim(lease, "default", 9)) == 3
+    assert len(await app.engine.arun(commands.Claim(lease, "default", 9))) == 3

@@ -8,7 +8,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import batch
 from penstock.job import NewJob
 from tests.conftest import Connect
@@ -87,7 +87,7 @@ async def test_a_cancelled_job_ends_its_stream(api: Running, hand: Hand) -> None
     async with streaming(api.port, path_of(id)) as client:
         await client.event()
         await listening(api)
-        hand.run(calls.cancel([id]))
+        hand.run(commands.Cancel([id]))
         [last] = await client.events()
     assert (last.name, last.data["status"]) == ("cancelled", "cancelled")
 
@@ -165,7 +165,7 @@ async def test_a_report_that_changes_nothing_is_not_told(api: Running, hand: Han
             await later.event()
             worker.progress(job, 50)
             # looked up after it, or with it
-            hand.run(calls.cancel([other]))
+            hand.run(commands.Cancel([other]))
             await later.events()
         worker.complete(job)
         assert [event.name for event in await client.events()] == ["completed"]

@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import Penstock
+from penstock.engine import commands
 from penstock.server.files.zip import entry_names
 from tests.conftest import Connect
+from tests.kit import saying
 from tests.server.api import KEY, Api
 from tests.server.making import make_handler, run_all, start_batch, stored
 
@@ -184,11 +186,11 @@ async def test_300_megabytes_are_sent_in_flat_memory(app: Penstock, url: str, tm
             file.write(bytes([number]) * 1024 * 1024)
     make_handler(app)
     job = await app.handler("export").using(owner="alice").aenqueue(files={})
-    lease = await app.engine.open_lease("test")
-    [claimed] = await app.engine.claim(lease, "default", 1)
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    [claimed] = await app.engine.arun(commands.Claim(lease, "default", 1))
     for number in range(3):
         await app.artifacts.keeper.put(claimed, lease, f"{number}.mp3", source)
-    await app.engine.complete(lease, [claimed])
+    await app.engine.arun(saying.complete(lease, [claimed]))
 
     settings = {"DATABASE_URL": url, "PENSTOCK_ARTIFACTS": str(tmp_path / "files"), "PENSTOCK_SERVICE_KEY": KEY}
     program = [sys.executable, "-m", "tests.server.one_server"]

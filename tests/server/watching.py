@@ -6,7 +6,10 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from penstock.engine import PostgresEngine
-from penstock.engine.call import Call
+from penstock.engine.commands import SeeJob
+from penstock.engine.postgres.engine import Asked
+from penstock.engine.postgres.render import render
+from penstock.engine.postgres.statement import Statement
 from penstock.job import NewJob
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import State
@@ -24,13 +27,13 @@ class Counted(PostgresEngine):
         self.held: asyncio.Event | None = None
         """The next look of one who joins sees what there is, and tells of it only after this."""
 
-    async def arun(self, call: Call[T]) -> T:
-        self.asked.append(call.text)
+    async def arun(self, call: Asked[T], /) -> T:
+        self.asked.append(call.text if isinstance(call, Statement) else render(call).text)
         result = await super().arun(call)
         task = asyncio.current_task()
         # the hub's own looks go on: one of them may be under way for somebody who has just parted
         joins = task is not None and not task.get_name().startswith("penstock ")
-        if "get_job" in call.text and joins and self.held is not None:
+        if isinstance(call, SeeJob) and joins and self.held is not None:
             held, self.held = self.held, None
             await held.wait()
         return result

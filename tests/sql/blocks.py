@@ -1,4 +1,4 @@
-"""What a call costs, in blocks that Postgres looks at: no busy machine can change that."""
+"""What a command costs, in blocks that Postgres looks at: no busy machine can change that."""
 
 import statistics
 from collections.abc import Sequence
@@ -6,23 +6,27 @@ from typing import Any
 
 import psycopg
 
-from penstock.engine.call import Call
+from penstock.engine.commands import Command
 from penstock.engine.postgres.drivers import Psycopg
-from penstock.sql import render
+from penstock.engine.postgres.render import render
+from penstock.sql import render as in_schema
 
 _TIMES = 15
 
 
-def blocks_of(connection: psycopg.Connection[Any], call: Call[object]) -> int:
-    """How many blocks the call looks at, whatever it calls included."""
-    explain = f"explain (analyze, buffers, timing off, format json) {render(call.text, 'penstock')}"
-    row = connection.execute(explain.encode(), call.params).fetchone()
+def blocks_of(connection: psycopg.Connection[Any], command: Command[object]) -> int:
+    """How many blocks the command looks at, whatever it calls included."""
+    statement = render(command)
+    explain = f"explain (analyze, buffers, timing off, format json) {in_schema(statement.text, 'penstock')}"
+    row = connection.execute(explain.encode(), statement.params).fetchone()
     assert row is not None
     root = row[0][0]["Plan"]
     return int(root["Shared Hit Blocks"] + root["Shared Read Blocks"])
 
 
-def usual_blocks(connection: psycopg.Connection[Any], call: Call[object], before: Sequence[Call[object]] = ()) -> int:
+def usual_blocks(
+    connection: psycopg.Connection[Any], command: Command[object], before: Sequence[Command[object]] = ()
+) -> int:
     """The same by the median of several times, each undone: the first ones read catalogs and make plans, as does one
     before which other tests have filled the server's queue of invalidations."""
     runner = Psycopg(connection, "penstock")
@@ -30,6 +34,6 @@ def usual_blocks(connection: psycopg.Connection[Any], call: Call[object], before
     for _ in range(_TIMES):
         with connection.transaction(force_rollback=True):
             for each in before:
-                runner.run(each)
-            costs.append(blocks_of(connection, call))
+                runner.run(render(each))
+            costs.append(blocks_of(connection, command))
     return int(statistics.median(costs))

@@ -4,7 +4,7 @@ and no vacuum may remove them."""
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import NewJob
 from tests.engine.hand import Hand
 from tests.sql.work import cursor_that_looks_back_once
@@ -76,8 +76,8 @@ class Flow:
         hand.set_clock(datetime.now(UTC))
         for queue, settings in QUEUES.items():
             hand.set_queue(queue, **settings)
-        hand.run(calls.set_quota("wide", {"running": BATCH}))
-        hand.run(calls.set_quota("narrow", {"running": 1}))
+        hand.run(commands.SetQuota("wide", {"running": BATCH}))
+        hand.run(commands.SetQuota("narrow", {"running": 1}))
         # they outlast all the others
         hand.add("long", queue="plain")
         hand.enqueue_many(NewJob(kind="long", queue="held", limit_key="held"), _HELD)
@@ -85,7 +85,7 @@ class Flow:
         busy = hand.worker("busy", seconds=86_400)
         for queue in ("plain", "held", "quota"):
             assert len(busy.claim(BATCH, queue)) == 1
-        hand.run(calls.wait_for_work(busy.lease, ["rated"]))
+        hand.run(commands.WaitForWork(busy.lease, ["rated"]))
         self.worker = hand.worker(seconds=86_400)
         self.worker.cursors |= {queue: cursor_that_looks_back_once() for queue in QUEUES}
 
@@ -95,8 +95,8 @@ class Flow:
             for queue in QUEUES:
                 self._arrive(queue)
             self.hand.move_clock(seconds=1)
-            self.hand.run(calls.extend_lease(self.worker.lease))
-            self.hand.run(calls.tend(self.worker.lease))
+            self.hand.run(commands.ExtendLease(self.worker.lease))
+            self.hand.run(commands.Tend(self.worker.lease))
             for queue in QUEUES:
                 self.work_off(queue)
         self._come_to_rest()
@@ -130,10 +130,10 @@ class Flow:
         for _ in range(3):
             self.hand.let_others_end()
             self.hand.move_clock(seconds=1)
-            self.hand.run(calls.tend(self.worker.lease))
+            self.hand.run(commands.Tend(self.worker.lease))
             for queue in QUEUES:
                 self.work_off(queue)
-        self.hand.run(calls.maintain())
+        self.hand.run(commands.Maintain())
 
 
 def new_job(queue: str, number: int = 0) -> NewJob:

@@ -1,4 +1,4 @@
-"""The plans of every statement a call runs, those inside functions included, as auto_explain reports them."""
+"""The plans of every statement a command runs, those inside functions included, as auto_explain reports them."""
 
 import json
 import re
@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from penstock.engine.call import Call
+from penstock.engine.commands import Command
 from penstock.engine.postgres.drivers import Psycopg
+from penstock.engine.postgres.render import render
 
 T = TypeVar("T")
 Node = dict[str, Any]
@@ -150,8 +151,8 @@ class Explained:
             text = re.sub(r"\s+", " ", report["Query Text"]).strip()
             self._plans.append(Plan(text, root, "JIT" in report or would_jit, self._parents))
 
-    def run(self, call: Call[T]) -> T:
-        return self._runner.run(call)
+    def run(self, command: Command[T]) -> T:
+        return self._runner.run(render(command))
 
     @contextmanager
     def recording(self) -> Iterator[list[Plan]]:

@@ -10,8 +10,9 @@ from uuid import UUID
 import psycopg
 from psycopg import errors, sql
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import PostgresEngine, commands
 from penstock.job import ClaimedJob, Lease, NewJob
+from tests.kit import saying
 
 ALICE, BOB = "alice", "bob"
 _FOUND = {"child": "jobs where parent is not null", "artifact": "artifacts where state = 'stored'"}
@@ -135,14 +136,14 @@ def settle_in(url: str) -> World:
         {"kind": "export", "template": template, "quota": "daily"},
         {"kind": "once", "template": {}, "unique": True},
     ]
-    engine.run(calls.declare_kinds(kinds, ["export", "once", "internal"]))
-    engine.run(calls.set_quota("daily", {"per_day": 1000}))
+    engine.run(commands.DeclareKinds(kinds, ["export", "once", "internal"]))
+    engine.run(commands.SetQuota("daily", {"per_day": 1000}))
     started = "select id from penstock.start({})"
     with psycopg.connect(url, autocommit=True) as connection:
         for name in ("succeeded", "failed", "cancelled", "retried", "running"):
             world.bobs[name] = _start(connection, started.format("'export', '{\"of\": \"bob\"}', 'bobs'"))
-        lease = engine.run(calls.open_lease("worker of bob"))
-        claimed = {job.id: job for job in engine.run(calls.claim(lease, "exports", 10))}
+        lease = engine.run(commands.OpenLease("worker of bob"))
+        claimed = {job.id: job for job in engine.run(commands.Claim(lease, "exports", 10))}
         _end(engine, lease, claimed, world)
         world.bobs["ready"] = _start(connection, started.format("'export', '{\"of\": \"bob\"}', null, 'bobs key'"))
         large = json.dumps({"of": "bob", "text": "of bob" * 200})
@@ -151,7 +152,7 @@ def settle_in(url: str) -> World:
         jobs = """'[{"kind": "export", "args": {"of": "bob"}}, {"kind": "once"}]', 'bobs', 'bobs batch'"""
         world.bobs["batch"] = _start(connection, f"select id from penstock.start_batch({jobs})")
         after = NewJob(kind="internal", owner=BOB, after=(world.bobs["running"],))
-        world.bobs["blocked"] = engine.run(calls.enqueue_jobs([after]))[0].id
+        world.bobs["blocked"] = engine.run(commands.EnqueueJobs([after]))[0].id
         connection.execute(_THE_REST)
         for name, table in _FOUND.items():
             for (id,) in connection.execute(f"select id from penstock.{table} limit 1".encode()):
@@ -170,7 +171,7 @@ def _start(connection: Connection, text: str) -> UUID:
 
 def _end(engine: PostgresEngine, lease: Lease, claimed: dict[UUID, ClaimedJob], world: World) -> None:
     bobs = world.bobs
-    engine.run(calls.complete(lease, [claimed[bobs["succeeded"]]], [b'{"of": "bob"}']))
+    engine.run(saying.complete(lease, [claimed[bobs["succeeded"]]], [b'{"of": "bob"}']))
     secret = {"error": "password of bob", "type": "ValueError", "traceback": "File /srv/bob.py", "final": True}
-    engine.run(calls.fail(lease, [claimed[bobs["failed"]], claimed[bobs["cancelled"]]], [secret, secret]))
-    engine.run(calls.fail(lease, [claimed[bobs["retried"]]], [{**secret, "final": False}]))
+    engine.run(saying.fail(lease, [claimed[bobs["failed"]], claimed[bobs["cancelled"]]], [secret, secret]))
+    engine.run(saying.fail(lease, [claimed[bobs["retried"]]], [{**secret, "final": False}]))

@@ -5,10 +5,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from msgspec import Raw
 from psycopg import errors
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.calls import SeenJob
+from penstock.engine import PostgresEngine, commands
+from penstock.engine.commands import SeenJob
 from penstock.errors import InvalidInput, NotAllowed, PenstockError
 from tests.conftest import Connect
 from tests.sql.neighbours import ALICE, acting, assert_refused, changed, claims_of, rows_of, settle_in
@@ -123,7 +124,7 @@ async def test_nothing_that_a_user_says_is_run(url: str, connect: Connect, nasty
                     "created_after", "created_before", "unique_key") for value in (nasty, [nasty])]  # fmt: skip
         for filter in filters:
             try:
-                seen += await engine.arun_as("authenticated", claims, calls.see_my_jobs(filter, None, 50))
+                seen += await engine.arun_as("authenticated", claims, commands.SeeMyJobs(filter, None, 50))
             except (InvalidInput, psycopg.DataError):
                 continue
         return seen
@@ -132,16 +133,16 @@ async def test_nothing_that_a_user_says_is_run(url: str, connect: Connect, nasty
     assert not await try_all(strange)
     for role in (nasty, f"authenticated{nasty}", "authenticated, postgres"):
         with pytest.raises((psycopg.Error, PenstockError)):
-            await engine.arun_as(role, claims, calls.see_my_jobs({}, None, 50))
+            await engine.arun_as(role, claims, commands.SeeMyJobs({}, None, 50))
     with pytest.raises(NotAllowed):
-        await engine.arun_as("authenticated", claims, calls.start(nasty, b"{}"))
+        await engine.arun_as("authenticated", claims, commands.Start(nasty, Raw(b"{}")))
     with pytest.raises(NotAllowed):
-        await engine.arun_as("authenticated", claims, calls.start("export", b"{}", org=f"bobs{nasty}"))
+        await engine.arun_as("authenticated", claims, commands.Start("export", Raw(b"{}"), org=f"bobs{nasty}"))
     with pytest.raises(InvalidInput):
-        await engine.arun_as("authenticated", claims, calls.start("export", json.dumps(nasty).encode()))
-    args = json.dumps({nasty: [nasty]}).encode()
-    started = await engine.arun_as("authenticated", strange, calls.start("export", args, idempotency_key=nasty))
-    seen = await engine.arun_as("authenticated", strange, calls.see_my_job(started.id))
+        await engine.arun_as("authenticated", claims, commands.Start("export", Raw(json.dumps(nasty).encode())))
+    args = Raw(json.dumps({nasty: [nasty]}).encode())
+    started = await engine.arun_as("authenticated", strange, commands.Start("export", args, idempotency_key=nasty))
+    seen = await engine.arun_as("authenticated", strange, commands.SeeMyJob(started.id))
     assert seen is not None
     assert (seen.owner, seen.args) == (nasty, {nasty: [nasty]})
     await engine.aclose()

@@ -9,8 +9,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands import Command
 from penstock.job import Lease
 from tests.sql.blocks import blocks_of, usual_blocks
 from tests.sql.crowd_rows import id_of_finished
@@ -22,10 +22,10 @@ MANY = Crowd(ready=1_000_000, scheduled=1_000_000, finished=1_000_000)
 STILL_MORE = Crowd(ready=5_000_000, scheduled=1_000_000, finished=0)
 
 
-def claim_of(connection: psycopg.Connection[Any]) -> Call[object]:
+def claim_of(connection: psycopg.Connection[Any]) -> Command[object]:
     row = connection.execute("select penstock.open_lease('worker')").fetchone()
     assert row is not None
-    return calls.claim(Lease(row[0]), "busy", BATCH)
+    return commands.Claim(Lease(row[0]), "busy", BATCH)
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def test_a_look_up_costs_the_same_in_a_long_history(newest_version: str) -> None
             ).fetchone()
             assert row is not None
             id: UUID = row[0]
-            return [blocks_of(connection, calls.get_job(id)) for _ in range(8)][-1]
+            return [blocks_of(connection, commands.GetJob(id)) for _ in range(8)][-1]
 
         return measure
 

@@ -9,12 +9,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import PostgresEngine, commands
 from penstock.engine.postgres.migrate import Migrated, migrate, migrate_on
 from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.job import JobState, NewJob
 from penstock.sql import migrations, render
 from tests.channels import listen
+from tests.kit import saying
 
 
 @pytest.fixture
@@ -54,13 +55,13 @@ def test_a_schema_may_have_almost_any_name(empty_url: str, schema: str) -> None:
     assert not migrate(empty_url, schema).changed
     engine = PostgresEngine(lambda: empty_url, schema=schema)
     [enqueued] = engine.enqueue([NewJob(kind="greet")])
-    lease = engine.run(calls.open_lease("worker"))
-    claimed = engine.run(calls.claim(lease, "default", 10))
-    assert engine.run(calls.complete(lease, claimed)) == []
-    job = engine.run(calls.get_job(enqueued.id))
+    lease = engine.run(commands.OpenLease("worker"))
+    claimed = engine.run(commands.Claim(lease, "default", 10))
+    assert engine.run(saying.complete(lease, claimed)) == []
+    job = engine.run(commands.GetJob(enqueued.id))
     assert job is not None
     assert job.state is JobState.SUCCEEDED
-    assert engine.run(calls.maintain()) is not None
+    assert engine.run(commands.Maintain()) is not None
     engine.close()
 
 
@@ -73,14 +74,14 @@ def test_two_schemas_in_one_database_know_nothing_of_each_other(empty_url: str, 
         sorts |= {channel: (sort, name) for channel, sort in listen(empty, "wake", "job", schema=name).items()}
 
     for name, engine in engines.items():
-        lease = engine.run(calls.open_lease("worker"))
+        lease = engine.run(commands.OpenLease("worker"))
         empty.execute(render("select penstock.wait_for_work(%s, '{default}')", name).encode(), [lease])
         [enqueued] = engine.enqueue([NewJob(kind="greet")])
         assert [sorts[each.channel] for each in empty.notifies(timeout=5, stop_after=1)] == [("wake", name)]
-        claimed = engine.run(calls.claim(lease, "default", 10))
+        claimed = engine.run(commands.Claim(lease, "default", 10))
         assert [job.id for job in claimed] == [enqueued.id]
-        assert engine.run(calls.watch(enqueued.id))
-        assert engine.run(calls.complete(lease, claimed)) == []
+        assert engine.run(commands.Watch(enqueued.id))
+        assert engine.run(saying.complete(lease, claimed)) == []
         assert [sorts[each.channel] for each in empty.notifies(timeout=5, stop_after=1)] == [("job", name)]
         engine.close()
 
@@ -124,14 +125,19 @@ def test_a_database_of_the_layout_before_the_first_release_is_refused(
 
 
 @pytest.mark.parametrize(
-    "call",
-    [calls.open_lease("worker"), calls.get_job(uuid4()), calls.queue_stats(), calls.enqueue_jobs([NewJob(kind="a")])],
+    "command",
+    [
+        commands.OpenLease("worker"),
+        commands.GetJob(uuid4()),
+        commands.QueueStats(),
+        commands.EnqueueJobs([NewJob(kind="a")]),
+    ],
     ids=["open_lease", "get_job", "queue_stats", "enqueue_jobs"],
 )
-def test_a_call_on_an_empty_database_says_to_migrate(empty_url: str, call: Any) -> None:
+def test_a_command_on_an_empty_database_says_to_migrate(empty_url: str, command: Any) -> None:
     engine = PostgresEngine(lambda: empty_url)
     with pytest.raises(NotMigrated, match="penstock migrate"):
-        engine.run(call)
+        engine.run(command)
     engine.close()
 
 

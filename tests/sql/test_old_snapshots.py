@@ -3,8 +3,8 @@ snapshot. Counted in blocks, which no busy machine can change."""
 
 import pytest
 
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands import Command
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.old_snapshot import old_snapshot
@@ -33,67 +33,69 @@ class Meter:
         self.lease = flow.worker.lease
         self.idle = flow.hand.worker("idle", seconds=86_400).lease
 
-    def measure(self, name: str, call: Call[object], *before: Call[object]) -> None:
-        self.costs[name] = usual_blocks(self.flow.hand.connection, call, before)
+    def measure(self, name: str, command: Command[object], *before: Command[object]) -> None:
+        self.costs[name] = usual_blocks(self.flow.hand.connection, command, before)
 
     def claims(self, queue: str) -> None:
         """From an empty queue, and from one that has a few; by a look everywhere and past the cursor."""
         hand, few = self.flow.hand, [new_job(queue) for _ in range(3)]
         self._claim(f"none: {queue}", queue)
         self.measure(f"wait_for_work: {queue}", self.waiting(queue))
-        self.measure(f"enqueue: {queue}", calls.enqueue_jobs(few))
+        self.measure(f"enqueue: {queue}", commands.EnqueueJobs(few))
         hand.enqueue(*few)
         hand.move_clock(seconds=1)
         if queue == "later":
-            self.measure("promote, few", calls.promote())
-            self.measure("next_run_at, few", calls.next_run_at())
-        hand.run(calls.tend(self.lease))
+            self.measure("promote, few", commands.Promote())
+            self.measure("next_run_at, few", commands.NextRunAt())
+        hand.run(commands.Tend(self.lease))
         self._check_counts()
         self._claim(f"few: {queue}", queue)
-        self.measure(f"backlog: {queue}", calls.backlog([queue]))
+        self.measure(f"backlog: {queue}", commands.Backlog([queue]))
         self.flow.work_off(queue)
 
     def _check_counts(self) -> None:
         """Whoever looks at less must find the same."""
         hand = self.flow.hand
         jobs = {tuple(row) for row in hand.rows(_COUNTS)}
-        stats = {(name, *counts) for name, _, _, *counts, _ in hand.run(calls.queue_stats()) if any(counts)}
+        queues = hand.run(commands.QueueStats())
+        counts = {(each.name, each.blocked, each.scheduled, each.ready, each.running) for each in queues}
+        stats = {each for each in counts if any(each[1:])}
         assert stats == jobs
-        backlogs = {(each.queue, each.ready, each.running) for each in hand.run(calls.backlog(list(QUEUES)))}
+        backlogs = {(each.queue, each.ready, each.running) for each in hand.run(commands.Backlog(list(QUEUES)))}
         assert {each for each in backlogs if any(each[1:])} == {
             (queue, *last) for queue, _, _, *last in jobs if any(last)
         }
 
     def _claim(self, name: str, queue: str) -> None:
         cursor = self.flow.worker.cursors[queue]
-        self.measure(f"claim, {name}", calls.claim(self.lease, queue, 10))
-        self.measure(f"claim past marks, {name}", calls.claim(self.lease, queue, 10, cursor))
+        self.measure(f"claim, {name}", commands.Claim(self.lease, queue, 10))
+        self.measure(f"claim past marks, {name}", cursor.claim(self.lease, queue, 10))
 
     def enqueues(self, queue: str) -> None:
         job, wait = new_job(queue), self.waiting(queue)
-        enqueue = calls.enqueue_plain(job, job.id.hex, b"{}", hand=True)
+        enqueue = commands.EnqueuePlain(job, job.id.hex, b"{}", hand=True)
         self.measure(f"enqueue_plain: {queue}", enqueue)
         self.measure(f"enqueue_plain, one waits: {queue}", enqueue, wait)
-        self.measure(f"wake: {queue}", calls.wake(queue, 5), wait)
-        self.measure(f"stop_waiting: {queue}", calls.stop_waiting(self.idle, [queue]), wait)
+        self.measure(f"wake: {queue}", commands.Wake(queue, 5), wait)
+        self.measure(f"stop_waiting: {queue}", commands.StopWaiting(self.idle, [queue]), wait)
 
-    def waiting(self, queue: str) -> Call[object]:
-        return calls.wait_for_work(self.idle, [queue], direct=True)
+    def waiting(self, queue: str) -> Command[object]:
+        return commands.WaitForHand(self.idle, [queue], direct=True)
 
     def upkeep(self) -> None:
         lease = self.lease
-        self.measure("reclaim", calls.reclaim())
-        self.measure("heartbeat", calls.heartbeat(lease))
-        self.measure("extend_lease", calls.extend_lease(lease))
-        self.measure("open_lease", calls.open_lease("another", kinds=["work"]))
-        self.measure("tend", calls.tend(lease))
-        self.measure("promote", calls.promote())
-        self.measure("next_run_at", calls.next_run_at())
-        self.measure("queue_stats", calls.queue_stats())
-        self.measure("scale_of", calls.scale_of("plain"))
-        self.measure("parked_jobs", calls.parked_jobs())
-        self.measure("workers", calls.workers())
-        self.measure("release_unknown", calls.release_unknown(lease, []))
+        self.measure("reclaim", commands.Reclaim())
+        self.measure("heartbeat", commands.Heartbeat(lease))
+        self.measure("extend_lease", commands.ExtendLease(lease))
+        self.measure("open_lease", commands.OpenLease("another", kinds=["work"]))
+        self.measure("tend", commands.Tend(lease))
+        self.measure("promote", commands.Promote())
+        self.measure("next_run_at", commands.NextRunAt())
+        self.measure("queue_stats", commands.QueueStats())
+        self.measure("scale_of", commands.ScaleOf("plain"))
+        self.measure("parked_jobs", commands.ParkedJobs())
+        self.measure("workers", commands.Workers())
+        self.measure("release_unknown", commands.ReleaseUnknown(lease, []))
 
 
 def check(early: Costs, late: Costs) -> None:

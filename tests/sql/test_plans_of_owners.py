@@ -5,8 +5,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import Raw
 
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.sql.crowd_rows import id_of_finished
 from tests.sql.crowds import Crowd
 from tests.sql.explain import Explained
@@ -34,7 +35,7 @@ def test_a_job_is_looked_up_by_its_id_in_one_partition(explained: Explained, cro
         assert found is not None
         ids.append(found[0])
     with explained.recording() as plans:
-        seen = [explained.run(calls.see_my_job(id)) for id in ids]
+        seen = [explained.run(commands.SeeMyJob(id)) for id in ids]
     assert [job.owner for job in seen if job] == ([OWNER] if crowd.finished else [])
     check(plans, {"from penstock.my_jobs": {"jobs_pkey", "history_pkey"}}, most_blocks=20)
 
@@ -54,7 +55,7 @@ def test_a_page_is_read_in_order_by_its_index(
     with explained.recording() as plans:
         before = None
         for _ in range(TIMES):
-            page = explained.run(calls.see_my_jobs(filter, before, A_PAGEFUL))
+            page = explained.run(commands.SeeMyJobs(filter, before, A_PAGEFUL))
             assert {job.owner for job in page} <= {OWNER}
             before = page[-1].id if page else before
     check(plans, {"order by id desc limit": indexes}, most_blocks=blocks, planned_anew=True)
@@ -65,12 +66,12 @@ def test_a_page_is_read_in_order_by_its_index(
 def test_a_start_counts_what_is_unfinished_by_its_owner(explained: Explained) -> None:
     """With the rights of whoever owns the tables, as inside `start`."""
     explained.connection.execute("reset role")
-    explained.run(calls.declare_kinds([{"kind": "export", "template": {"queue": "mine"}, "quota": "q"}], ["export"]))
-    explained.run(calls.set_quota("q", {"unfinished": 100_000, "running": 100_000, "per_day": 100_000, "storage": 1}))
+    explained.run(commands.DeclareKinds([{"kind": "export", "template": {"queue": "mine"}, "quota": "q"}], ["export"]))
+    explained.run(commands.SetQuota("q", {"unfinished": 100_000, "running": 100_000, "per_day": 100_000, "storage": 1}))
     explained.connection.execute("select set_config('role', 'authenticated', true)")
     with explained.recording() as plans:
         for number in range(TIMES):
-            explained.run(calls.start("export", json.dumps({"n": number}).encode()))
+            explained.run(commands.Start("export", Raw(json.dumps({"n": number}).encode())))
     expected = {
         "where j.owner = p_owner and (j.options": {"jobs_owner"},
         "where state = 'running' and quota = p_quota": {"jobs_running_quota"},

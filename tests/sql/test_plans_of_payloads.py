@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
+from tests.kit import saying
 from tests.sql.crowd_rows import DAYS, id_of_finished
 from tests.sql.crowds import Crowd
 from tests.sql.explain import Explained, Plan
@@ -39,7 +40,7 @@ def test_a_claim_of_many_reads_payloads_by_the_primary_key_in_their_partitions(e
     lease = open_lease(explained)
     with explained.recording() as plans:
         for _ in range(TIMES):
-            jobs = explained.run(calls.claim(lease, "large", 12))
+            jobs = explained.run(commands.Claim(lease, "large", 12))
             assert len([job for job in jobs if job.args is not None]) == 12
     check(plans, {PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey", "payloads_pkey"}})
     for plan in plans:
@@ -55,7 +56,7 @@ def test_a_claim_of_few_looks_each_payload_up_in_one_partition(explained: Explai
     lease = open_lease(explained)
     with explained.recording() as plans:
         for _ in range(TIMES):
-            jobs = explained.run(calls.claim(lease, queue, 3))
+            jobs = explained.run(commands.Claim(lease, queue, 3))
             assert len([job for job in jobs if job.args is not None]) == 3
     check(plans, {PICKS: {"jobs_ready"}, TAKES: {"jobs_pkey"}, LOOKS: {"payloads_pkey"}}, most_blocks=1_000)
     for plan in plans:
@@ -69,7 +70,7 @@ def test_a_claim_of_small_arguments_opens_no_payload(explained: Explained, batch
     lease = open_lease(explained)
     with explained.recording() as plans:
         for _ in range(TIMES):
-            assert len(explained.run(calls.claim(lease, "mine", batch))) == batch
+            assert len(explained.run(commands.Claim(lease, "mine", batch))) == batch
     assert plans
     for plan in plans:
         assert not [scan for scan in plan.scans if scan.table in BESIDE], str(plan)
@@ -80,7 +81,7 @@ def test_completing_touches_nothing_that_is_beside_jobs(explained: Explained, ar
     lease, claimed = claim_new(explained, 3 * TIMES, args=args)
     with explained.recording() as plans:
         for jobs in in_threes(claimed):
-            assert explained.run(calls.complete(lease, jobs)) == []
+            assert explained.run(saying.complete(lease, jobs)) == []
     check(plans, {FILES: {"jobs_pkey"}})
     for plan in plans:
         assert not [scan for scan in plan.scans if scan.table in BESIDE], str(plan)
@@ -88,11 +89,11 @@ def test_completing_touches_nothing_that_is_beside_jobs(explained: Explained, ar
 
 
 def test_what_a_forgetful_queue_forgets_is_found_by_primary_keys(explained: Explained) -> None:
-    explained.run(calls.set_queue("mine", {"keep": "failed"}))
+    explained.run(commands.SetQueue("mine", {"keep": "failed"}))
     lease, claimed = claim_new(explained, 3 * TIMES, args=LARGE)
     with explained.recording() as plans:
         for jobs in in_threes(claimed):
-            assert explained.run(calls.complete(lease, jobs)) == []
+            assert explained.run(saying.complete(lease, jobs)) == []
     forgets = {f"delete from penstock.{table} where id = any(p_ids)": {f"{table}_pkey"} for table in BESIDE}
     check(plans, {FILES: {"jobs_pkey"}} | forgets)
     for plan in plans:
@@ -111,7 +112,7 @@ def test_a_job_with_large_arguments_and_errors_is_looked_up_in_one_partition_of_
             ids += (explained.connection.execute(text.encode()).fetchone() or [])[:1]
         with explained.recording() as plans:
             for id in ids:
-                job = explained.run(calls.get_job(id))
+                job = explained.run(commands.GetJob(id))
                 assert (job is not None) == bool(crowd.finished)
                 assert job is None or bool(job.args) == (looked_up == LOOKS) != bool(job.errors)
         if not crowd.finished:

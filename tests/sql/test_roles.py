@@ -13,14 +13,16 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from msgspec import Raw
 from psycopg.conninfo import make_conninfo
 
 from penstock import embedded
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Call, first
+from penstock.engine import PostgresEngine, commands
 from penstock.engine.postgres.migrate import migrate
+from penstock.engine.postgres.statement import Statement, first
 from penstock.errors import RolesMissing
 from penstock.job import JobState, NewJob
+from tests.kit import saying
 from tests.sql.neighbours import claims_of
 
 ROLES = ("anon", "authenticated", "service_role")
@@ -84,13 +86,13 @@ async def start_as_a_user(url: str) -> None:
     """A user starts a job through this login, sees it, and nobody else does."""
     engine = PostgresEngine(lambda: url)
     try:
-        await engine.arun(calls.declare_kinds([{"kind": "export", "template": {}}], ["export"]))
-        started = await engine.arun_as("authenticated", claims_of("alice"), calls.start("export", b"{}"))
-        seen = await engine.arun_as("authenticated", claims_of("alice"), calls.see_my_job(started.id))
+        await engine.arun(commands.DeclareKinds([{"kind": "export", "template": {}}], ["export"]))
+        started = await engine.arun_as("authenticated", claims_of("alice"), commands.Start("export", Raw(b"{}")))
+        seen = await engine.arun_as("authenticated", claims_of("alice"), commands.SeeMyJob(started.id))
         assert seen is not None
-        assert await engine.arun_as("authenticated", claims_of("bob"), calls.see_my_job(started.id)) is None
-        assert await engine.arun_as("authenticated", claims_of("bob"), calls.cancel_mine(started.id)) is None
-        assert await engine.arun_as("authenticated", claims_of("alice"), calls.cancel_mine(started.id))
+        assert await engine.arun_as("authenticated", claims_of("bob"), commands.SeeMyJob(started.id)) is None
+        assert await engine.arun_as("authenticated", claims_of("bob"), commands.CancelMine(started.id)) is None
+        assert await engine.arun_as("authenticated", claims_of("alice"), commands.CancelMine(started.id))
     finally:
         await engine.aclose()
 
@@ -101,19 +103,19 @@ async def work(url: str) -> None:
     try:
         await engine.aenqueue([NewJob(kind="one", idempotency_key="k", unique_key="u", owner="alice")])
         await engine.aenqueue([NewJob(kind="many", args=b'{"n": 1}') for _ in range(50)])
-        lease = await engine.open_lease("worker")
-        await engine.arun(calls.extend_lease(lease))
-        jobs = await engine.claim(lease, "default", 100)
+        lease = await engine.arun(commands.OpenLease("worker"))
+        await engine.arun(commands.ExtendLease(lease))
+        jobs = await engine.arun(commands.Claim(lease, "default", 100))
         assert len(jobs) == 51
-        await engine.fail(lease, jobs[:1], [{"error": "no", "final": True}])
-        assert not await engine.complete(lease, jobs[1:], [b"1"] * 50)
-        [back] = await engine.arun(calls.retry([jobs[0].id]))
-        assert await engine.arun(calls.cancel([back]))
-        seen = await engine.arun(calls.see_job(back))
+        await engine.arun(saying.fail(lease, jobs[:1], [{"error": "no", "final": True}]))
+        assert not await engine.arun(saying.complete(lease, jobs[1:], [b"1"] * 50))
+        [back] = await engine.arun(commands.Retry([jobs[0].id]))
+        assert await engine.arun(commands.Cancel([back]))
+        seen = await engine.arun(commands.SeeJob(back))
         assert seen is not None
         assert seen.state is JobState.CANCELLED
-        assert len(await engine.arun(calls.see_jobs({"kind": ["one", "many"]}, None, 100))) >= 51
-        await engine.close_lease(lease)
+        assert len(await engine.arun(commands.SeeJobs({"kind": ["one", "many"]}, None, 100))) >= 51
+        await engine.arun(commands.CloseLease(lease))
     finally:
         await engine.aclose()
 
@@ -188,12 +190,12 @@ async def test_a_worker_needs_no_more_than_to_be_a_member_of_service_role(cluste
     worker = cluster.address(cluster.login("in role service_role inherit", "worker"))
     await work(worker)
     engine = PostgresEngine(lambda: worker)
-    partitions = Call("select count(*) from pg_inherits where inhparent = 'penstock.history'::regclass", [], first)
+    partitions = Statement("select count(*) from pg_inherits where inhparent = 'penstock.history'::regclass", [], first)
     with psycopg.connect(cluster.as_admin(), autocommit=True) as admin:
         admin.execute("update penstock.settings set partitions_ahead = 9, history_kept = '1 second'")
         admin.execute("alter role worker set penstock_clock.now = '2031-01-01'")
     before = await engine.arun(partitions)
-    [report] = [await engine.arun(Call("select penstock.maintain()", [], first))]
+    [report] = [await engine.arun(Statement("select penstock.maintain()", [], first))]
     assert (report["partitions_added"], report["partitions_dropped"]) == (10, before - 1)
     # what fell out of the partitions that were dropped went with them; new ones are closed to users like the others
     with psycopg.connect(worker, autocommit=True) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):

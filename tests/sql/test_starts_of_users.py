@@ -9,13 +9,15 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from msgspec import Raw
 
-from penstock.engine import PostgresEngine, calls
+from penstock.engine import PostgresEngine, commands
 from penstock.errors import InvalidInput, LimitReached, NotAllowed, StorageFull
 from penstock.flow import Flow
 from penstock.job import Enqueued, NewJob
 from tests.channels import listen
 from tests.conftest import Connect
+from tests.kit import saying
 from tests.sql.neighbours import act_as, claims_of, rows_of
 
 Connection = psycopg.Connection[Any]
@@ -28,7 +30,7 @@ KINDS: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def declared(engine: PostgresEngine) -> None:
-    engine.run(calls.declare_kinds(KINDS, ["export", "free", "once", "internal"]))
+    engine.run(commands.DeclareKinds(KINDS, ["export", "free", "once", "internal"]))
 
 
 @pytest.fixture
@@ -50,27 +52,27 @@ class Users:
         self.engine = engine
 
     async def start(self, user: str, kind: str, args: object = None, **options: Any) -> Enqueued:
-        started: Enqueued = await self.run(user, calls.start(kind, json.dumps(args or {}).encode(), **options))
+        started: Enqueued = await self.run(user, commands.Start(kind, Raw(json.dumps(args or {}).encode()), **options))
         return started
 
     async def batch(self, user: str, *jobs: Any, **options: Any) -> list[Enqueued]:
-        started: list[Enqueued] = await self.run(user, calls.start_batch(jobs, **options))
+        started: list[Enqueued] = await self.run(user, commands.StartBatch(jobs, **options))
         return started
 
     async def retry(self, user: str, id: UUID) -> bool | None:
-        retried: bool | None = await self.run(user, calls.retry_mine(id))
+        retried: bool | None = await self.run(user, commands.RetryMine(id))
         return retried
 
     async def run(self, user: str, call: Any) -> Any:
         return await self.engine.arun_as("authenticated", claims_of(user), call)
 
     async def limit(self, **limits: int) -> None:
-        await self.engine.arun(calls.set_quota("q", limits))
+        await self.engine.arun(commands.SetQuota("q", limits))
 
     async def fail_all(self, queue: str = "exports") -> None:
-        lease = await self.engine.open_lease("worker")
-        while jobs := await self.engine.claim(lease, queue, 10):
-            await self.engine.fail(lease, jobs, [{"error": "no", "final": True}] * len(jobs))
+        lease = await self.engine.arun(commands.OpenLease("worker"))
+        while jobs := await self.engine.arun(commands.Claim(lease, queue, 10)):
+            await self.engine.arun(saying.fail(lease, jobs, [{"error": "no", "final": True}] * len(jobs)))
 
 
 async def test_everything_but_kind_and_arguments_comes_from_the_declaration(
@@ -118,7 +120,7 @@ async def test_what_is_not_declared_is_closed(users: Users, connection: Connecti
 async def test_a_batch_of_nonsense_is_refused(users: Users, connection: Connection, jobs: Any) -> None:
     before = rows_of(connection)
     with pytest.raises((NotAllowed, InvalidInput)):
-        await users.run("alice", calls.start_batch(jobs))
+        await users.run("alice", commands.StartBatch(jobs))
     assert rows_of(connection) == before
 
 
@@ -147,11 +149,11 @@ async def test_a_unique_job_stands_for_its_owner_s_alone(users: Users) -> None:
         started = await users.start(name, "once", args)
         assert started.created
         assert started.id != mine.id
-    in_org = await users.run("x", calls.start("once", b"{}"))
+    in_org = await users.run("x", commands.Start("once", Raw(b"{}")))
     joined = [("a", "b::c"), ("a::b", "c"), ("a", 'b", "c'), ('a", "b', "c")]
     for user, org in joined:
         claims = claims_of(user, org_id=org)
-        call = calls.start("once", b"{}", org=org)
+        call = commands.Start("once", Raw(b"{}"), org=org)
         assert (await users.engine.arun_as("authenticated", claims, call)).created, (user, org)
     assert in_org.created
 
@@ -225,13 +227,13 @@ async def test_unfinished_jobs_are_limited(users: Users, connection: Connection)
 async def test_running_jobs_are_limited(users: Users) -> None:
     await users.limit(running=1)
     await users.start("alice", "export")
-    lease = await users.engine.open_lease("worker")
-    [running] = await users.engine.claim(lease, "exports", 1)
+    lease = await users.engine.arun(commands.OpenLease("worker"))
+    [running] = await users.engine.arun(commands.Claim(lease, "exports", 1))
     with pytest.raises(LimitReached, match="running") as refused:
         await users.start("alice", "export")
     assert told_by(refused.value) == ("running", 1, 1)
     assert refused.value.retry_in == 5
-    await users.engine.complete(lease, [running])
+    await users.engine.arun(saying.complete(lease, [running]))
     await users.start("alice", "export")
 
 
@@ -274,16 +276,16 @@ async def test_a_flow_counts_while_it_is_unfinished_and_when_it_is_retried(users
         flow = Flow(then=NewJob(kind="internal"))
         flow.add(NewJob(kind="internal"))
         jobs = [NewJob(**{**_fields(job), "owner": "alice"}) for job in flow.jobs()]
-        return (await users.engine.arun(calls.start_for("alice", "q", jobs)))[0].id
+        return (await users.engine.arun(commands.StartFor("alice", "q", jobs)))[0].id
 
     first = await start_flow()
     await start_flow()
     with pytest.raises(LimitReached, match="unfinished") as refused:
         await start_flow()
     assert told_by(refused.value) == ("unfinished", 2, 2)
-    assert await users.run("alice", calls.cancel_mine(first))
+    assert await users.run("alice", commands.CancelMine(first))
     assert await users.retry("alice", first)
-    assert await users.run("alice", calls.cancel_mine(first))
+    assert await users.run("alice", commands.CancelMine(first))
     with pytest.raises(LimitReached, match="per_day") as refused:
         await users.retry("alice", first)
     assert told_by(refused.value) == ("per_day", 3, 3)
@@ -299,7 +301,7 @@ async def test_a_refused_start_tells_no_worker(
     users: Users, connection: Connection, per_day: int, told: list[str]
 ) -> None:
     await users.limit(per_day=per_day)
-    lease = await users.engine.open_lease("worker")
+    lease = await users.engine.arun(commands.OpenLease("worker"))
     sorts = listen(connection, "wake", "hand") | {"probe": "probe"}
     connection.execute("listen probe")
     connection.execute("select penstock.wait_for_work(%s, '{exports}')", [lease])

@@ -5,14 +5,14 @@ from itertools import chain, count
 from typing import Any
 from uuid import UUID
 
-from penstock.engine import Cursor, calls
+from penstock.engine import Cursor, commands
 from penstock.flow import Flow, Policy
 from penstock.job import ClaimedJob, Lease, NewJob
 from tests.sql.explain import Explained
 
 
 def enqueue(explained: Explained, jobs: int, queue: str = "mine", **fields: Any) -> list[UUID]:
-    enqueued = explained.run(calls.enqueue_jobs([NewJob(kind="work", queue=queue, **fields) for _ in range(jobs)]))
+    enqueued = explained.run(commands.EnqueueJobs([NewJob(kind="work", queue=queue, **fields) for _ in range(jobs)]))
     return [job.id for job in enqueued]
 
 
@@ -22,19 +22,26 @@ def enqueue_flow(explained: Explained, policy: Policy = "cancel") -> list[UUID]:
     first = flow.add(NewJob(kind="first", queue="mine"))
     flow.add(NewJob(kind="second", queue="mine"), after=[first])
     flow.add(NewJob(kind="beside", queue="mine"))
-    return [job.id for job in explained.run(calls.enqueue_jobs(flow.jobs()))]
+    return [job.id for job in explained.run(commands.EnqueueJobs(flow.jobs()))]
 
 
 def open_lease(explained: Explained) -> Lease:
-    return explained.run(calls.open_lease("worker"))
+    return explained.run(commands.OpenLease("worker"))
 
 
 def claim_new(explained: Explained, jobs: int, **fields: Any) -> tuple[Lease, list[ClaimedJob]]:
     enqueue(explained, jobs, **fields)
     lease = open_lease(explained)
-    claimed = explained.run(calls.claim(lease, "mine", jobs))
+    claimed = explained.run(commands.Claim(lease, "mine", jobs))
     assert len(claimed) == jobs
     return lease, claimed
+
+
+def claim_past(explained: Explained, cursor: Cursor, lease: Lease, queue: str, limit: int) -> list[ClaimedJob]:
+    """From where the cursor stands, which goes on."""
+    jobs = explained.run(cursor.claim(lease, queue, limit))
+    cursor.advance(jobs, limit)
+    return jobs
 
 
 def cursor_that_looks_back_once() -> Cursor:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.engine import calls
+from penstock.engine import commands
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 
@@ -35,11 +35,11 @@ def blocks_read(hand: Hand) -> int:
 
 def test_a_sweep_with_nothing_to_do_reads_a_handful_of_blocks(hand: Hand) -> None:
     hand.do("set stats_fetch_consistency = none")
-    hand.run(calls.artifacts_due(600))
+    hand.run(commands.ArtifactsDue(600))
     hand.do("select pg_stat_force_next_flush()")
     before = blocks_read(hand)
-    assert hand.run(calls.artifacts_due(600)) == 0
-    assert hand.run(calls.stale_artifacts(600, None, 100)) == []
+    assert hand.run(commands.ArtifactsDue(600)) == 0
+    assert hand.run(commands.StaleArtifacts(600, None, 100)) == []
     hand.do("select pg_stat_force_next_flush()")
     assert blocks_read(hand) - before < 50
 
@@ -47,10 +47,10 @@ def test_a_sweep_with_nothing_to_do_reads_a_handful_of_blocks(hand: Hand) -> Non
 def test_the_artifacts_of_a_job_are_found_by_its_id(hand: Hand) -> None:
     job = hand.value("select job from penstock.artifacts limit 1")
     hand.do("set stats_fetch_consistency = none")
-    hand.run(calls.artifacts_of_job(job))
+    hand.run(commands.ArtifactsOfJob(job))
     hand.do("select pg_stat_force_next_flush()")
     before = blocks_read(hand)
-    assert [each.job for each in hand.run(calls.artifacts_of_job(job))] == [job]
-    assert len(hand.run(calls.artifacts_of_jobs([job]))) == 1
+    assert [each.job for each in hand.run(commands.ArtifactsOfJob(job))] == [job]
+    assert len(hand.run(commands.ArtifactsOfJobs([job]))) == 1
     hand.do("select pg_stat_force_next_flush()")
     assert blocks_read(hand) - before < 50

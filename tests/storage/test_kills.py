@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from penstock import Context, Penstock
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import JobState
 from tests.conftest import Connect
 from tests.storage.killed import POINTS_OF_REMOVING, POINTS_OF_WRITING
@@ -35,9 +35,9 @@ async def take_back(app: Penstock, connect: Connect) -> None:
     """What a worker does when the lease of a dead one has run out."""
     connection = connect()
     for (lease,) in connection.execute("select id from penstock.leases").fetchall():
-        await app.engine.arun(calls.expire_lease(lease))
+        await app.engine.arun(commands.ExpireLease(lease))
     connection.execute("update penstock.jobs set run_at = now() where state = 'scheduled'")
-    await app.engine.arun(calls.promote())
+    await app.engine.arun(commands.Promote())
 
 
 async def paths(app: Penstock) -> tuple[set[str], set[str]]:

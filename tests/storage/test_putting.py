@@ -14,7 +14,7 @@ import pytest
 
 from penstock import Backoff, Context, Penstock, SyncContext
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.testing import arun_inline, run_inline
@@ -42,8 +42,8 @@ async def run_one(app: Penstock) -> None:
 
 
 async def claim(app: Penstock) -> tuple[Lease, ClaimedJob]:
-    lease = await app.engine.open_lease("test")
-    [job] = await app.engine.claim(lease, "default", 1)
+    lease = await app.engine.arun(commands.OpenLease("test"))
+    [job] = await app.engine.arun(commands.Claim(lease, "default", 1))
     return lease, job
 
 
@@ -276,7 +276,7 @@ async def test_what_an_owner_has_in_one_organisation_is_not_overwritten_for_anot
 async def test_a_worker_that_lost_the_job_announces_nothing(app: Penstock) -> None:
     await app.job(kind="export")(handlers.store).aenqueue("x")
     lease, job = await claim(app)
-    assert await app.engine.arun(calls.expire_lease(lease)) == 1
+    assert await app.engine.arun(commands.ExpireLease(lease)) == 1
     with pytest.raises(LeaseLost):
         await app.artifacts.keeper.put(job, lease, "a", b"late")
     assert files_in(app) == {}
@@ -296,11 +296,11 @@ async def test_what_a_worker_wrote_that_lost_the_job_meanwhile_is_not_kept(app: 
 
     writing = asyncio.create_task(app.artifacts.keeper.put(job, lease, "a", slow()))
     await asyncio.wait_for(reached.wait(), 20)
-    assert await app.engine.arun(calls.expire_lease(lease)) == 1
+    assert await app.engine.arun(commands.ExpireLease(lease)) == 1
     if meanwhile == "nobody has it":
         app.artifacts.sweep(grace=0)
     else:
-        await app.engine.arun(calls.promote())
+        await app.engine.arun(commands.Promote())
         theirs, again = await claim(app)
         await app.artifacts.keeper.put(again, theirs, "a", b"in time")
     go.set()
@@ -323,7 +323,7 @@ async def test_a_file_written_although_the_job_was_lost_is_not_confirmed_and_goe
 
     async def put_then_lose(*args: Any, **options: Any) -> Any:
         written = await put(*args, **options)
-        await app.engine.arun(calls.expire_lease(lease))
+        await app.engine.arun(commands.ExpireLease(lease))
         if swept:
             connect().execute("delete from penstock.artifacts")
         return written

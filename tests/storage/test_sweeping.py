@@ -9,13 +9,14 @@ import pytest
 
 from penstock import Context, Penstock
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import ArtifactExpired, UnknownArtifact
 from penstock.flow import Flow
 from penstock.storage.adapter import Waiting
 from penstock.storage.sweep import remove_file
 from penstock.worker import sweeper
 from tests.conftest import Connect
+from tests.kit import saying
 from tests.storage.test_putting import claim, files_in
 from tests.worker.until import soon, until
 
@@ -30,7 +31,7 @@ async def stored(app: Penstock, name: str = "a.txt", **choices: Any) -> Artifact
     await app.handler("export").using(owner="ann").aenqueue()
     lease, job = await claim(app)
     artifact = await app.artifacts.keeper.put(job, lease, name, name.encode(), **choices)
-    await app.engine.complete(lease, [job])
+    await app.engine.arun(saying.complete(lease, [job]))
     return artifact
 
 
@@ -97,7 +98,7 @@ async def test_a_file_written_anew_is_not_the_one_that_is_removed(app: Penstock,
     """A removal under way and a job that writes the same path: the job waits, and its file stays."""
     await stored(app, path="same")
     [artifact] = app.artifacts.list()
-    await app.engine.arun(calls.remove_artifacts([artifact.id]))
+    await app.engine.arun(commands.RemoveArtifacts([artifact.id]))
     reached, go = asyncio.Event(), asyncio.Event()
     inner = app.artifacts.store
 

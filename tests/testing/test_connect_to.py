@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from penstock import Penstock, embedded
-from penstock.engine.call import Call, first
+from penstock.engine.postgres.statement import Statement, first
 from penstock.testing.database import throw_away
 
-WHERE: Call[str] = Call("select current_database()::text", [], first)
+WHERE: Statement[str] = Statement("select current_database()::text", [], first)
 
 
 @pytest.fixture

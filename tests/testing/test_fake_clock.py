@@ -9,14 +9,14 @@ import psycopg
 import pytest
 
 from penstock import InvalidInput, Penstock
-from penstock.engine import calls
-from penstock.engine.call import Call, first
+from penstock.engine import commands
+from penstock.engine.postgres.statement import Statement, first
 from penstock.job import Lease
 from penstock.testing import FakeClock, drain
 from tests.conftest import Connect
 
 START = datetime(2030, 5, 1, 12, tzinfo=UTC)
-CLOCK: Call[datetime] = Call("select penstock.clock()", [], first)
+CLOCK: Statement[datetime] = Statement("select penstock.clock()", [], first)
 
 
 def test_every_connection_sees_it_those_that_are_open_already_too(app: Penstock, connect: Connect) -> None:
@@ -47,15 +47,15 @@ def test_the_functions_that_look_at_the_time_go_by_it(app: Penstock, connect: Co
     @app.job
     def note() -> None: ...
 
-    lease = app.engine.run(calls.open_lease("a worker", seconds=30))
+    lease = app.engine.run(commands.OpenLease("a worker", seconds=30))
     with FakeClock(app) as clock:
         job = note.enqueue()
         assert job.refresh().created_at == clock.now
-        assert app.engine.run(calls.extend_lease(lease)).alive
+        assert app.engine.run(commands.ExtendLease(lease)).alive
         clock.move(minutes=5)
-        report = app.engine.run(calls.maintain())
+        report = app.engine.run(commands.Maintain())
         assert report is not None
-        assert not app.engine.run(calls.extend_lease(Lease(lease))).alive
+        assert not app.engine.run(commands.ExtendLease(Lease(lease))).alive
         drain(app)
         assert job.refresh().finished_at == clock.now
 

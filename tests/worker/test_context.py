@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from penstock import Backoff, Context, Flow, InvalidInput, JobFailed, JobState, LeaseLost, Penstock, SyncContext
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.job import Lease
 from penstock.worker import reporter
 from tests.worker.losing import take_back
@@ -50,13 +50,13 @@ async def test_many_reports_are_few_writes_and_the_last_one_is_on_record(
     app: Penstock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[int] = []
-    report_progress = calls.report_progress
+    report_progress = commands.ReportProgress
 
-    def count(lease: Any, jobs: Any, reports: Any) -> Any:
+    def count(lease: Any, jobs: Any) -> Any:
         writes.append(len(jobs))
-        return report_progress(lease, jobs, reports)
+        return report_progress(lease, jobs)
 
-    monkeypatch.setattr(calls, "report_progress", count)
+    monkeypatch.setattr(commands, "ReportProgress", count)
 
     @app.job
     async def work(ctx: Context) -> None:
@@ -113,7 +113,7 @@ async def test_a_report_that_is_slow_to_arrive_does_not_replace_the_last_one(
         arun = worker._engine.arun
 
         async def run_slowly(call: Any) -> Any:
-            if "report_progress" not in call.text:
+            if not isinstance(call, commands.ReportProgress):
                 return await arun(call)
             if under_way.is_set():
                 result = await arun(call)
@@ -298,7 +298,7 @@ async def test_a_step_after_the_lease_is_lost_is_not_remembered_and_says_so(app:
     ran: list[int] = []
 
     async def step(lease: Lease) -> int:
-        [job] = await app.engine.claim(lease, "default", 1)
+        [job] = await app.engine.arun(commands.Claim(lease, "default", 1))
         if sync:
             return await asyncio.to_thread(SyncContext(job, lease, app.engine).step, "first", run, lease)
         return await Context(job, lease, app.engine).step("first", run, lease)
@@ -310,7 +310,7 @@ async def test_a_step_after_the_lease_is_lost_is_not_remembered_and_says_so(app:
         return len(ran)
 
     await app.job(kind="work", max_attempts=2)(lambda: None).aenqueue()
-    first, second = [await app.engine.open_lease(name) for name in ("first", "second")]
+    first, second = [await app.engine.arun(commands.OpenLease(name)) for name in ("first", "second")]
     with pytest.raises(LeaseLost, match="step 'first' is not remembered"):
         await step(first)
     assert await step(second) == 2

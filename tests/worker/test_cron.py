@@ -10,8 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock.cron import CatchUp, RecordedSchedule, Schedule
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Call
+from penstock.engine import PostgresEngine, commands
 from penstock.worker import cron
 from penstock.worker.cron import Cron, fire_due
 from tests.conftest import Connect
@@ -51,7 +50,7 @@ def fired(watch: psycopg.Connection[Any]) -> list[str]:
 
 
 async def recorded(engine: PostgresEngine, name: str = "hourly") -> RecordedSchedule:
-    _, [schedule] = await engine.arun(calls.list_schedules([name]))
+    [schedule] = (await engine.arun(commands.ListSchedules([name]))).schedules
     return schedule
 
 
@@ -75,7 +74,7 @@ async def test_its_job_is_as_the_schedule_says_and_knows_its_tick(engine_at: Eng
     now = await recorded(engine)
     assert (now.last_tick, now.next_tick) == (moment("10:00"), moment("11:00"))
     assert now.last_job
-    job = await engine.arun(calls.get_job(now.last_job))
+    job = await engine.arun(commands.GetJob(now.last_job))
     assert job
     assert (job.kind, job.args, job.queue, job.priority, job.max_attempts) == ("work", {"n": 1}, "slow", 3, 2)
     assert job.options == {"timeout": 9, "schedule": "hourly", "tick": "2025-05-01T10:00:00Z"}
@@ -87,9 +86,9 @@ async def test_of_twenty_who_fire_one_tick_at_once_one_makes_the_job(
     await fire(engine_at("09:30"), hourly())
     engines = [engine_at("10:00") for _ in range(20)]
     # all have looked and found it due before the first one fires
-    ready = [await engine.arun(calls.list_schedules(["hourly"])) for engine in engines]
-    assert all(schedule.next_tick == now for now, [schedule] in ready)
-    fire_it = calls.fire_schedule("hourly", moment("10:00"), moment("11:00"))
+    ready = [await engine.arun(commands.ListSchedules(["hourly"])) for engine in engines]
+    assert all(schedule.next_tick == each.now for each in ready for schedule in each.schedules)
+    fire_it = commands.FireSchedule("hourly", moment("10:00"), moment("11:00"))
     jobs = await asyncio.gather(*(engine.arun(fire_it) for engine in engines))
     assert sum(job is not None for job in jobs) == 1
     assert sum(await asyncio.gather(*(fire(engine, hourly()) for engine in engines))) == 0
@@ -151,13 +150,13 @@ async def test_a_paused_schedule_fires_nothing_and_goes_on_from_where_it_is_resu
 ) -> None:
     schedule = hourly(catch_up="all")
     await fire(engine_at("09:30"), schedule)
-    await engine_at("09:40").arun(calls.pause_schedule("hourly"))
+    await engine_at("09:40").arun(commands.PauseSchedule("hourly"))
     assert await fire(engine_at("10:00"), schedule) == 0
     # nor does a new definition wake it
     changed = hourly(cron="30 * * * *", catch_up="all")
     assert await fire(engine_at("11:30"), changed) == 0
     assert (await recorded(engine_at("11:30"))).paused
-    await engine_at("12:40").arun(calls.resume_schedule("hourly", moment("13:30")))
+    await engine_at("12:40").arun(commands.ResumeSchedule("hourly", moment("13:30")))
     assert await fire(engine_at("12:45"), changed) == 0
     assert await fire(engine_at("13:30"), changed) == 1
     assert fired(watch) == ["13:30"]
@@ -170,7 +169,7 @@ async def test_a_schedule_that_was_paused_by_hand_is_paused(
     watch.execute("update penstock.schedules set paused = true")
     engine = engine_at("10:00")
     assert await fire(engine, hourly()) == 0
-    assert await engine.arun(calls.fire_schedule("hourly", moment("10:00"), moment("11:00"))) is None
+    assert await engine.arun(commands.FireSchedule("hourly", moment("10:00"), moment("11:00"))) is None
 
 
 async def test_new_times_count_from_now_and_fire_nothing_of_the_past(
@@ -193,7 +192,7 @@ async def test_new_arguments_leave_the_ticks_as_they_are(engine_at: EngineAt) ->
     assert await fire(engine, changed) == 1
     last = (await recorded(engine)).last_job
     assert last
-    job = await engine.arun(calls.get_job(last))
+    job = await engine.arun(commands.GetJob(last))
     assert job
     assert (job.kind, job.args) == ("other", {"n": 2})
 
@@ -212,26 +211,26 @@ async def test_an_older_worker_fires_the_newer_definition(engine_at: EngineAt, w
 async def test_a_tick_of_times_that_were_given_up_is_refused(engine_at: EngineAt) -> None:
     await fire(engine_at("09:30"), hourly())
     await fire(engine := engine_at("09:40"), hourly(cron="30 12 * * *"))
-    assert await engine.arun(calls.fire_schedule("hourly", moment("10:00"), moment("11:00"))) is None
+    assert await engine.arun(commands.FireSchedule("hourly", moment("10:00"), moment("11:00"))) is None
 
 
 async def test_a_removed_schedule_fires_nothing(engine_at: EngineAt, watch: psycopg.Connection[Any]) -> None:
     await fire(engine_at("09:30"), hourly())
-    assert await (engine := engine_at("10:00")).arun(calls.remove_schedule("hourly"))
+    assert await (engine := engine_at("10:00")).arun(commands.RemoveSchedule("hourly"))
     assert await cron._fire(engine, [hourly()], database=True) == (0, 3600)
-    assert await engine.arun(calls.fire_schedule("hourly", moment("10:00"), moment("11:00"))) is None
-    assert not await engine.arun(calls.remove_schedule("hourly"))
+    assert await engine.arun(commands.FireSchedule("hourly", moment("10:00"), moment("11:00"))) is None
+    assert not await engine.arun(commands.RemoveSchedule("hourly"))
     assert fired(watch) == []
 
 
 async def test_schedules_of_the_database_are_left_to_whoever_leads(
     engine_at: EngineAt, watch: psycopg.Connection[Any]
 ) -> None:
-    await engine_at("09:30").arun(calls.set_schedule(hourly("theirs"), "database", moment("10:00")))
+    await engine_at("09:30").arun(commands.SetSchedule.of(hourly("theirs"), "database", moment("10:00")))
     assert await fire(engine_at("10:00"), hourly("ours")) == 0
     assert await fire(engine_at("10:00"), hourly("ours"), database=True) == 1
     # one of code that nobody here has is nobody's
-    await engine_at("10:30").arun(calls.set_schedule(hourly("gone"), "code", moment("11:00")))
+    await engine_at("10:30").arun(commands.SetSchedule.of(hourly("gone"), "code", moment("11:00")))
     assert await fire(engine_at("11:00"), database=True) == 1
     assert fired(watch) == ["10:00", "11:00"]
 
@@ -301,7 +300,7 @@ class Counted(PostgresEngine):
         self.called = asyncio.Semaphore(0)
         self.calls = 0
 
-    async def arun(self, call: Call[Any]) -> Any:
+    async def arun(self, call: Any, /) -> Any:
         try:
             return await super().arun(call)
         finally:
@@ -367,7 +366,7 @@ async def test_whoever_comes_to_lead_fires_the_database_s_schedules(
 ) -> None:
     past = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(minutes=5)
     daily = hourly("daily", cron=f"{past.minute} {past.hour} * * *")
-    counted.run(calls.set_schedule(daily, "database", past))
+    counted.run(commands.SetSchedule.of(daily, "database", past))
     lead = Lead(False)
     loop = Cron(counted, code, lead)
     loop.start()

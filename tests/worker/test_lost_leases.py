@@ -9,14 +9,14 @@ import psycopg
 import pytest
 
 from penstock import Context, JobState, Penstock
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
 from penstock.engine.postgres import pools
 from penstock.job import ClaimedJob, Lease
 from penstock.worker import Worker
 from penstock.worker.lane import Lane
 from tests.app.cut_wire import Wire
 from tests.conftest import Connect
+from tests.kit import saying
 from tests.worker.running import working
 from tests.worker.until import soon, until
 from tests.worker.wires import wire as wire
@@ -88,15 +88,15 @@ def freeze(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """As SIGSTOP does, or a machine that sleeps: the worker says nothing and hears nothing until the event is set."""
     thawed = asyncio.Event()
 
-    def after_that(run: Callable[[Call[Any]], Awaitable[Any]]) -> Callable[[Call[Any]], Awaitable[Any]]:
-        async def wait_and_run(call: Call[Any]) -> Any:
+    def after_that(run: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+        async def wait_and_run(call: Any) -> Any:
             await thawed.wait()
             return await run(call)
 
         return wait_and_run
 
     monkeypatch.setattr(worker._engine, "arun", after_that(worker._engine.arun))
-    monkeypatch.setattr(worker._listener, "run_call", after_that(worker._listener.run_call))
+    monkeypatch.setattr(worker._listener, "run_command", after_that(worker._listener.run_command))
     return thawed
 
 
@@ -122,11 +122,11 @@ async def test_an_outcome_of_a_lost_job_is_refused(
         await soon(came.wait())
         thawed = freeze(worker, monkeypatch)
         expire(watch, worker.lease)
-        lease = await app.engine.open_lease("other")
-        [again] = await app.engine.claim(lease, "default", 1)
+        lease = await app.engine.arun(commands.OpenLease("other"))
+        [again] = await app.engine.arun(commands.Claim(lease, "default", 1))
         assert again.id == job.id
         if other == "has completed it":
-            assert await app.engine.complete(lease, [again], [b'"in time"']) == []
+            assert await app.engine.arun(saying.complete(lease, [again], [b'"in time"'])) == []
         go.set()
         await soon(ended.wait())
         thawed.set()
@@ -137,7 +137,7 @@ async def test_an_outcome_of_a_lost_job_is_refused(
         await until(refused)
     if other == "runs it":
         assert (await job.arefresh()).state is JobState.RUNNING
-        assert await app.engine.complete(lease, [again], [b'"in time"']) == []
+        assert await app.engine.arun(saying.complete(lease, [again], [b'"in time"'])) == []
     assert await job.aresult(5) == "in time"
     assert watch.execute("select count(*), max(attempt) from penstock.history").fetchone() == (1, 2)
 
@@ -159,7 +159,7 @@ async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
             await asyncio.Event().wait()
         ran.append(number)
 
-    extend = calls.extend_lease
+    extend = commands.ExtendLease
     extended = asyncio.Event()
 
     await work.aenqueue(0)
@@ -172,7 +172,7 @@ async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
             """The claimer is quick: its claim comes between the new lease and everything else."""
             if lease != lost and not extended.is_set():
                 extended.set()
-                [claimed] = app.engine.run(calls.claim(lease, "default", 1))
+                [claimed] = app.engine.run(commands.Claim(lease, "default", 1))
                 take(worker, lease, claimed)
             return extend(lease)
 
@@ -180,7 +180,7 @@ async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
             lane: Lane = worker._lanes[0]
             worker._executor.take(lane, lease, [claimed])
 
-        monkeypatch.setattr(calls, "extend_lease", after_a_claim)
+        monkeypatch.setattr(commands, "ExtendLease", after_a_claim)
         expire(watch, lost)
         await soon(extended.wait())
         for job in jobs:

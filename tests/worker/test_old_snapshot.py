@@ -6,7 +6,7 @@ import time
 import pytest
 
 from penstock import Penstock
-from penstock.engine import calls, cursor
+from penstock.engine import commands, cursor
 from penstock.job import NewJob
 from penstock.worker import claimer
 from tests.conftest import Connect
@@ -80,9 +80,9 @@ def come_and_go(hand: Hand) -> None:
         worker.complete(*jobs)
     hand.let_others_end()
     while hand.value(_SETTLED) is not True:
-        hand.run(calls.tend(worker.lease))
+        hand.run(commands.Tend(worker.lease))
         assert worker.claim(1) == []
-    hand.run(calls.close_lease(worker.lease))
+    hand.run(commands.CloseLease(worker.lease))
 
 
 async def test_a_steady_flow_reads_as_little_beside_an_old_snapshot(url: str, connect: Connect) -> None:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Context, Flow, JobCancelled, JobState, Penstock, SyncContext
-from penstock.worker import listener
+from penstock.engine.postgres import listener
 from tests.conftest import Connect
 from tests.worker import in_process
 from tests.worker.pooler import PROGRAM, SESSIONS, pgbouncer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock import Context, JobState, Penstock, SyncContext
-from penstock.engine.call import Call
+from penstock.engine import commands
 from tests.conftest import Connect
 from tests.worker.running import working
 from tests.worker.until import soon, until
@@ -154,11 +154,11 @@ async def test_what_a_claim_took_while_the_worker_was_stopped_is_given_back_at_o
         engine = worker._engine
         arun, looking, claimed = engine.arun, asyncio.Event(), asyncio.Event()
 
-        async def without_an_answer(call: Call[Any]) -> Any:
-            if "penstock.claim(" in call.text:
+        async def without_an_answer(call: Any) -> Any:
+            if isinstance(call, commands.Claim):
                 looking.set()
             result = await arun(call)
-            if "penstock.claim(" in call.text and result:
+            if isinstance(call, commands.Claim) and result:
                 claimed.set()
                 await asyncio.Event().wait()
             return result

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock import JobState, Penstock
-from penstock.engine import calls
+from penstock.engine.commands import Cancel
 from penstock.job import NewJob
 from penstock.worker import supervisor
 from penstock.worker.supervisor import Supervisor
@@ -159,7 +159,7 @@ async def test_processes_follow_the_load_up_and_down(
         await until_async(lambda: number_is(3))
         loop = asyncio.get_running_loop()
         calm_since = loop.time()
-        await app.engine.arun(calls.cancel([job.id for job in jobs]))
+        await app.engine.arun(Cancel([job.id for job in jobs]))
         await until_async(lambda: number_is(1))
         assert loop.time() - calm_since > 0.3
     finally:

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Context, Fail, Handler, InvalidInput, JobState, Penstock, Snooze
+from penstock.engine.commands import Claim, OpenLease
 from penstock.engine.postgres import pools
 from penstock.job import NewJob
 from penstock.worker import tick
@@ -262,8 +263,8 @@ async def test_it_does_what_is_due(app: Penstock, watch: psycopg.Connection[Any]
     await work.using(delay=60).aenqueue("scheduled")
     watch.execute("update penstock.jobs set run_at = now()")
     await work.using(queue="lost").aenqueue("lost")
-    lease = await app.engine.open_lease("killed")
-    [lost] = await app.engine.claim(lease, "lost", 1)
+    lease = await app.engine.arun(OpenLease("killed"))
+    [lost] = await app.engine.arun(Claim(lease, "lost", 1))
     watch.execute("update penstock.leases set expires_at = now()")
     results = await app.atick(queues={"default": 5, "lost": 1})
     assert sorted(ran) == ["cron", "lost", "scheduled"]

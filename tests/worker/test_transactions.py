@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Cancel, Context, Flow, JobCancelled, JobFailed, JobState, NewJob, Penstock, SyncContext
+from penstock.engine import commands
 from penstock.engine.postgres.connections import cut
 from penstock.outcome import Outcome
 from tests.conftest import Connect
@@ -211,8 +212,8 @@ async def test_rows_are_rolled_back_when_the_job_does_not_succeed(app: Penstock,
 
 async def test_a_job_that_is_lost_at_its_end_takes_no_connection_from_the_next(app: Penstock) -> None:
     await app.job(kind="work")(lambda: None).using(queue="here").aenqueue_many([{}, {}])
-    lease = await app.engine.open_lease("w")
-    one, other = await app.engine.claim(lease, "here", 2)
+    lease = await app.engine.arun(commands.OpenLease("w"))
+    one, other = await app.engine.arun(commands.Claim(lease, "here", 2))
     sync, on_loop = SyncContext(one, lease, app.engine), Context(other, lease, app.engine)
     with sync.transaction():
         pass

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from penstock import Backoff, Context, JobState, Penstock
-from penstock.engine.call import Call
+from penstock.engine import commands
 from penstock.engine.postgres import listen as listen_module
 from penstock.job import Lease
 from penstock.worker import Worker, claimer, maintenance
@@ -139,9 +139,9 @@ def tell_of_look(worker: Worker, watch: psycopg.Connection[Any], monkeypatch: py
     looked = asyncio.Event()
     arun = worker._engine.arun
 
-    async def run_and_tell(call: Call[Any]) -> Any:
+    async def run_and_tell(call: Any) -> Any:
         result = await arun(call)
-        if "penstock.claim(" in call.text and waiting(watch):
+        if isinstance(call, commands.Claim) and waiting(watch):
             looked.set()
         return result
 

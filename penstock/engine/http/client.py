@@ -1,30 +1,34 @@
-"""The engine over HTTP: runs the calls that a worker makes, through the API and with the service key."""
+"""The engine over HTTP: runs the commands that a worker gives, through the API and with the service key."""
 
 import asyncio
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from penstock.engine.call import Call
-from penstock.engine.http import requests
+from penstock.engine.commands import CompleteAndEnqueue, ExtendLease
+from penstock.engine.commands.command import Command
 from penstock.engine.http.answers import Tries, refusal
 from penstock.engine.http.errors import ApiUnreachable, no_database
-from penstock.engine.http.messages import Beat
-from penstock.engine.http.requests import Exchange, Request
+from penstock.engine.http.keeper import HttpKeeper
+from penstock.engine.http.listener import HttpListener
+from penstock.engine.http.wire import SENT, Beat, bodies, decoded, path_of
 from penstock.engine.outage import Outage
+from penstock.engine.protocol import Capabilities, Ears
+from penstock.engine.work import Work
 from penstock.errors import DuplicateKey, InvalidInput, PenstockError
 from penstock.extras import needs
-from penstock.job import ClaimedJob, Lease, NewJob
 
 if TYPE_CHECKING:
     import httpx
 
-T = TypeVar("T")
+R = TypeVar("R")
 
 PATIENCE = 30.0
 """Seconds that an answer may take, besides what it is kept back on purpose."""
@@ -34,13 +38,16 @@ _KEPT_OPEN = 4.0
 """Seconds that an idle connection is used again: less than the five after which uvicorn closes it."""
 
 
-class RemoteEngine:
-    """`arun` and `run` run the calls of `penstock.engine.calls` that a worker needs. `url` is where the API is."""
+class HttpEngine:
+    """`arun` and `run` run the commands that a worker needs. `url` is where the API is."""
+
+    capabilities = Capabilities(transactions=False, leads=False)
 
     def __init__(self, url: str, key: str, *, patience: float = PATIENCE, outage: Outage | None = None) -> None:
         self.url = _checked(url)
         self.key = _checked_key(key)
         self.outage = outage or Outage(f"the API at {self.url}")
+        self.keeper = HttpKeeper(self)
         self._patience = patience
         self._met = False
         self._lock = threading.Lock()
@@ -49,83 +56,82 @@ class RemoteEngine:
         _httpx()  # what is missing is said when it is made, not when it is used
 
     def __repr__(self) -> str:
-        return f"RemoteEngine({self.url!r})"
+        return f"HttpEngine({self.url!r})"
 
-    def with_patience(self, patience: float) -> "RemoteEngine":
+    def with_patience(self, patience: float) -> "HttpEngine":
         """The same with connections of its own."""
-        return RemoteEngine(self.url, self.key, patience=patience, outage=self.outage)
+        return HttpEngine(self.url, self.key, patience=patience, outage=self.outage)
 
     @property
-    def pools(self) -> NoReturn:
+    def place(self) -> "HttpPlace":
+        return HttpPlace(self.url, self.key)
+
+    def of_worker(self, patience: float | None) -> "HttpEngine":
+        return HttpEngine(self.url, self.key, patience=patience or PATIENCE, outage=self.outage)
+
+    def listener(self, ears: Ears) -> HttpListener:
+        return HttpListener(self, ears)
+
+    def run(self, command: Command[R], /) -> R:
+        command = _as_sent(command)
+        with _once(command) as outcome:
+            outcome.result = decoded(type(command), [self._send(command, body) for body in bodies(command)])
+        return outcome.result
+
+    async def arun(self, command: Command[R], /) -> R:
+        command = _as_sent(command)
+        with _once(command) as outcome:
+            answers = [await self._asend(command, body) for body in bodies(command)]
+            outcome.result = decoded(type(command), answers)
+        return outcome.result
+
+    # What takes a database.
+
+    def enqueue(self, work: Work, connection: object = None) -> NoReturn:  # noqa: ARG002
+        raise no_database("enqueue()")
+
+    async def aenqueue(self, work: Work, connection: object = None) -> NoReturn:  # noqa: ARG002
+        raise no_database("aenqueue()")
+
+    def wait(self, id: UUID, timeout: float | None) -> NoReturn:  # noqa: ARG002
+        raise no_database("result()")
+
+    async def await_end(self, id: UUID, timeout: float | None) -> NoReturn:  # noqa: ARG002, ASYNC109
+        raise no_database("aresult()")
+
+    def transaction(self) -> NoReturn:
         raise no_database("ctx.transaction()")
 
-    def run(self, call: Call[T]) -> T:
-        return self._exchange(requests.exchange_for(call), repeatable=call.repeatable)
+    def atransaction(self) -> NoReturn:
+        raise no_database("ctx.transaction()")
 
-    async def arun(self, call: Call[T]) -> T:
-        return await self._aexchange(requests.exchange_for(call), repeatable=call.repeatable)
+    # Requests.
 
-    async def beat(self, lease: Lease, *, queues: Sequence[str], told: Iterable[UUID], wait: float) -> Beat:
-        """A heartbeat, answered as soon as there is work in these queues or a job to stop that it was not told of."""
-        # whoever calls it comes again by itself
-        return await self._aexchange(requests.beat(lease, queues=queues, told=told, wait=wait), repeatable=False)
-
-    # Sent again when the answer was lost: the jobs have their ids, so it cannot happen twice. Then it is a duplicate
-    # or refused, and either way there is nothing left to do.
-
-    def complete_with(
-        self, lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob],
-        report: Mapping[str, Any] | None = None,
-    ) -> bool:  # fmt: skip
-        try:
-            return self._exchange(requests.complete_with(lease, job, output, further, report), repeatable=True)
-        except DuplicateKey as error:
-            if error.field != "id":
-                raise
-            return False
-
-    async def acomplete_with(
-        self, lease: Lease, job: ClaimedJob, output: bytes | None, further: Sequence[NewJob],
-        report: Mapping[str, Any] | None = None,
-    ) -> bool:  # fmt: skip
-        try:
-            return await self._aexchange(requests.complete_with(lease, job, output, further, report), repeatable=True)
-        except DuplicateKey as error:
-            if error.field != "id":
-                raise
-            return False
-
-    def _exchange(self, exchange: Exchange[T], *, repeatable: bool) -> T:
-        return exchange.read([self._send(request, repeatable) for request in exchange.requests])
-
-    async def _aexchange(self, exchange: Exchange[T], *, repeatable: bool) -> T:
-        return exchange.read([await self._asend(request, repeatable) for request in exchange.requests])
-
-    def _send(self, request: Request, repeatable: bool) -> bytes:
+    def _send(self, command: Command[Any], body: bytes) -> bytes:
         tries = self.tries()
         while True:
             try:
-                response = self.client().request(**self._options(request))
+                response = self.client().post(**self._options(command, body))
                 return self.read_answer(response)
             except (self.transport_error, ApiUnreachable) as error:
-                fault = self.fault(error, repeatable)
+                fault = self.fault(error, command.repeatable)
             time.sleep(tries.pause(fault))
 
-    async def _asend(self, request: Request, repeatable: bool) -> bytes:
+    async def _asend(self, command: Command[Any], body: bytes) -> bytes:
         tries = self.tries()
         while True:
             try:
-                response = await self.client_of_this_loop().request(**self._options(request))
+                response = await self.client_of_this_loop().post(**self._options(command, body))
                 return self.read_answer(response)
             except (self.transport_error, ApiUnreachable) as error:
-                fault = self.fault(error, repeatable)
+                fault = self.fault(error, command.repeatable)
             await asyncio.sleep(tries.pause(fault))
 
-    def _options(self, request: Request) -> dict[str, Any]:
-        headers = {"content-type": "application/json"} if request.body is not None else None
+    def _options(self, command: Command[Any], body: bytes) -> dict[str, Any]:
+        kept = getattr(command, "wait", 0.0)  # on purpose
         return {
-            "method": request.method, "url": self.url + request.path, "content": request.body, "headers": headers,
-            "timeout": _httpx().Timeout(self._patience + request.kept, connect=min(_CONNECT, self._patience)),
+            "url": self.url + path_of(type(command)), "content": body, "headers": {"content-type": "application/json"},
+            "timeout": _httpx().Timeout(self._patience + kept, connect=min(_CONNECT, self._patience)),
         }  # fmt: skip
 
     def read_answer(self, response: "httpx.Response") -> bytes:
@@ -182,6 +188,42 @@ class RemoteEngine:
         if client is not None:
             await client.aclose()
         self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPlace:
+    url: str
+    key: str = field(repr=False)
+
+    def engine(self) -> HttpEngine:
+        return HttpEngine(self.url, self.key)
+
+
+def _as_sent(command: Command[R]) -> Command[R]:
+    """As the server knows it."""
+    if isinstance(command, ExtendLease):
+        # what happens by itself is the server's business: a worker over HTTP never leads
+        return cast(Command[R], Beat(command.lease))
+    if type(command) not in SENT:
+        raise no_database(f"`{type(command).__name__}`")
+    return command
+
+
+class _Outcome(Generic[R]):
+    result: R
+
+
+@contextmanager
+def _once(command: Command[R]) -> Iterator[_Outcome[R]]:
+    """A completion that is sent again because its answer was lost has happened already when one of its jobs exists:
+    either way there is nothing left to do."""
+    outcome = _Outcome[R]()
+    try:
+        yield outcome
+    except DuplicateKey as error:
+        if not isinstance(command, CompleteAndEnqueue) or error.field != "id":
+            raise
+        outcome.result = cast(R, False)
 
 
 def _unreachable(error: Exception, api: str) -> ApiUnreachable:

@@ -1,23 +1,17 @@
-"""Completing one job together with what belongs to it, in the caller's transaction."""
+"""Completing one job together with what belongs to it, in one transaction."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from penstock.engine import calls
-from penstock.engine.call import Script
-from penstock.engine.postgres.arrays import InHand
+from penstock.engine.commands import Complete, CompleteAndEnqueue, Reported, ReportProgress
 from penstock.engine.postgres.enqueue import enqueue
-from penstock.job import Lease, NewJob
+from penstock.engine.postgres.statement import Script
 
 
-def complete_with(
-    lease: Lease, job: InHand, output: bytes | None, further: Sequence[NewJob], report: Mapping[str, Any] | None = None
-) -> Script[bool]:
+def complete_and_enqueue(command: CompleteAndEnqueue) -> Script[bool]:
     """Enqueues further jobs and completes this one, its last report written before; False when it is no longer the
     lease's, and nothing may commit."""
-    if further:
-        yield from enqueue(further)
-    if report:
-        yield calls.report_progress(lease, [job], [report])
-    refused = yield calls.complete(lease, [job], [output])
+    job = command.job
+    if command.enqueue:
+        yield from enqueue(command.enqueue)
+    if command.progress is not None:
+        yield ReportProgress(command.lease, [Reported(job.id, job.claims, command.progress)])
+    refused = yield Complete(command.lease, [job])
     return not refused

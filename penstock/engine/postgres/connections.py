@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from penstock.errors import DatabaseUnavailable
 
 if TYPE_CHECKING:
-    from penstock.engine.outage import Contact
+    from penstock.engine.postgres.contact import Contact
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Running calls and scripts on a connection: one runner for each way a driver is spoken to."""
+"""Running statements and scripts on a connection: one runner for each way a driver is spoken to."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -8,10 +8,12 @@ from typing import Any, Protocol, TypeVar, cast
 import psycopg
 from psycopg.rows import tuple_row
 
-from penstock.engine.call import Call, Copy, Script
+from penstock.engine.commands.command import Command
 from penstock.engine.postgres.errors import translate
+from penstock.engine.postgres.render import render
+from penstock.engine.postgres.statement import Copy, Script, Statement
 from penstock.errors import RolesMissing
-from penstock.sql import render
+from penstock.sql import render as in_schema
 
 T = TypeVar("T")
 
@@ -21,7 +23,7 @@ class Runner(Protocol):
 
     can_copy: bool
 
-    def run(self, call: Call[T]) -> T: ...
+    def run(self, statement: Statement[T]) -> T: ...
     def copy(self, copy: Copy, /) -> None: ...
 
 
@@ -30,7 +32,7 @@ class AsyncRunner(Protocol):
 
     can_copy: bool
 
-    async def run(self, call: Call[T]) -> T: ...
+    async def run(self, statement: Statement[T]) -> T: ...
     async def copy(self, copy: Copy, /) -> None: ...
 
 
@@ -45,16 +47,16 @@ class Psycopg:
         """Several statements as one, also where each would be committed by itself."""
         return self._connection.transaction() if self._connection.autocommit else nullcontext()
 
-    def run(self, call: Call[T]) -> T:
+    def run(self, statement: Statement[T]) -> T:
         # not connection.cursor(): the caller's factory may read %s otherwise
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
-            cursor.execute(render(call.text, self._schema).encode(), call.params, binary=call.binary)
-            return call.read(cursor.fetchall())
+            cursor.execute(in_schema(statement.text, self._schema).encode(), statement.params, binary=statement.binary)
+            return statement.read(cursor.fetchall())
 
     def copy(self, copy: Copy, /) -> None:
         with (
             self._connection.cursor() as cursor,
-            cursor.copy(render(copy.text, self._schema).encode()) as stream,
+            cursor.copy(in_schema(copy.text, self._schema).encode()) as stream,
         ):
             for chunk in copy.chunks:
                 stream.write(chunk)
@@ -70,22 +72,24 @@ class AsyncPsycopg:
     def all_or_none(self) -> AbstractAsyncContextManager[object]:
         return self._connection.transaction() if self._connection.autocommit else nullcontext()
 
-    async def run(self, call: Call[T]) -> T:
+    async def run(self, statement: Statement[T]) -> T:
         async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
-            await cursor.execute(render(call.text, self._schema).encode(), call.params, binary=call.binary)
-            return call.read(await cursor.fetchall())
+            await cursor.execute(
+                in_schema(statement.text, self._schema).encode(), statement.params, binary=statement.binary
+            )
+            return statement.read(await cursor.fetchall())
 
     async def copy(self, copy: Copy, /) -> None:
         async with (
             self._connection.cursor() as cursor,
-            cursor.copy(render(copy.text, self._schema).encode()) as stream,
+            cursor.copy(in_schema(copy.text, self._schema).encode()) as stream,
         ):
             for chunk in copy.chunks:
                 await stream.write(chunk)
 
 
 class AsyncActingAs:
-    """Runs each call as a transaction under a role and with claims, for the database's policies to decide upon.
+    """Runs each statement as a transaction under a role and with claims, for the database's policies to decide upon.
 
     Both statements go in one message: what stands in a pipeline is one transaction, at whose end role and claims are
     gone. Parameters are sent beside the text, for a statement that fails is written to the server's log.
@@ -98,19 +102,19 @@ class AsyncActingAs:
         self._schema = schema
         self._identity = [role, claims]
 
-    async def run(self, call: Call[T]) -> T:
+    async def run(self, statement: Statement[T]) -> T:
         try:
             async with self._connection.pipeline():
                 await psycopg.AsyncCursor(self._connection).execute(_ACT_AS, self._identity)
                 cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
-                await cursor.execute(render(call.text, self._schema).encode(), call.params)
+                await cursor.execute(in_schema(statement.text, self._schema).encode(), statement.params)
                 rows = await cursor.fetchall()
         except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
             # by where it was raised, because its words may be in any language
             if error.diag.source_function == "call_string_check_hook":
                 raise RolesMissing(_WITHOUT_ROLES.format(error.diag.message_primary)) from error
             raise
-        return call.read(rows)
+        return statement.read(rows)
 
     async def copy(self, _: Copy, /) -> None:
         raise TypeError("a user cannot COPY")
@@ -131,13 +135,13 @@ class DBAPI:
         self._connection = connection
         self._schema = schema
 
-    def run(self, call: Call[T]) -> T:
+    def run(self, statement: Statement[T]) -> T:
         cursor = self._connection.cursor()
         try:
-            cursor.execute(render(call.text, self._schema), call.params)
+            cursor.execute(in_schema(statement.text, self._schema), statement.params)
             # psycopg2's RealDictCursor gives dicts
             rows = [tuple(row.values() if isinstance(row, dict) else row) for row in cursor.fetchall()]
-            return call.read(rows)
+            return statement.read(rows)
         finally:
             cursor.close()
 
@@ -154,9 +158,9 @@ class SQLAlchemy:
         self._connection = connection
         self._schema = schema
 
-    def run(self, call: Call[T]) -> T:
-        rows = self._connection.exec_driver_sql(render(call.text, self._schema), tuple(call.params))
-        return call.read([tuple(row) for row in rows])
+    def run(self, statement: Statement[T]) -> T:
+        rows = self._connection.exec_driver_sql(in_schema(statement.text, self._schema), tuple(statement.params))
+        return statement.read([tuple(row) for row in rows])
 
     def copy(self, _: Copy, /) -> None:
         raise TypeError("this driver cannot COPY")
@@ -171,10 +175,10 @@ class Dollar:
         self._fetch = fetch
         self._schema = schema
 
-    async def run(self, call: Call[T]) -> T:
-        numbers = iter(range(1, len(call.params) + 1))
-        text = re.sub("%s", lambda _: f"${next(numbers)}", render(call.text, self._schema))
-        return call.read([tuple(row) for row in await self._fetch(text, tuple(call.params))])
+    async def run(self, statement: Statement[T]) -> T:
+        numbers = iter(range(1, len(statement.params) + 1))
+        text = re.sub("%s", lambda _: f"${next(numbers)}", in_schema(statement.text, self._schema))
+        return statement.read([tuple(row) for row in await self._fetch(text, tuple(statement.params))])
 
     async def copy(self, _: Copy, /) -> None:
         raise TypeError("this driver cannot COPY")
@@ -189,7 +193,7 @@ def run_script(runner: Runner, script: Script[T], schema: str) -> T:
                 runner.copy(step)
                 step = script.send(None)
             else:
-                step = script.send(runner.run(step))
+                step = script.send(runner.run(step if isinstance(step, Statement) else render(step)))
     except StopIteration as end:
         return cast(T, end.value)
     except Exception as error:
@@ -208,7 +212,7 @@ async def arun_script(runner: AsyncRunner, script: Script[T], schema: str) -> T:
                 await runner.copy(step)
                 step = script.send(None)
             else:
-                step = script.send(await runner.run(step))
+                step = script.send(await runner.run(step if isinstance(step, Statement) else render(step)))
     except StopIteration as end:
         return cast(T, end.value)
     except Exception as error:
@@ -218,7 +222,7 @@ async def arun_script(runner: AsyncRunner, script: Script[T], schema: str) -> T:
         raise ours from error
 
 
-def one(call: Call[T]) -> Script[T]:
-    """A single call as a script."""
-    result: T = yield call
+def one(asked: Command[T] | Statement[T]) -> Script[T]:
+    """A single one as a script."""
+    result: T = yield asked
     return result

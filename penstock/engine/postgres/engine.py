@@ -1,18 +1,18 @@
-"""The engine on Postgres: runs calls on pooled connections, and repeats what is safe to repeat after a fault."""
+"""The engine on Postgres: runs commands on pooled connections, and repeats what is safe to repeat after a fault."""
 
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import psycopg
 
-from penstock.engine import calls
-from penstock.engine.call import Call
-from penstock.engine.cursor import Cursor
+from penstock.engine.commands import CompleteAndEnqueue, ExistingIds
+from penstock.engine.commands.command import Command
 from penstock.engine.outage import Outage
 from penstock.engine.postgres.callers import async_runner_for, runner_for
 from penstock.engine.postgres.drivers import (
@@ -25,13 +25,21 @@ from penstock.engine.postgres.drivers import (
     one,
     run_script,
 )
-from penstock.engine.postgres.enqueue import COPY_FROM, Bulk, Work, enqueue, ids_of
+from penstock.engine.postgres.enqueue import COPY_FROM, enqueue
 from penstock.engine.postgres.errors import sqlstate
+from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.pools import Pools
+from penstock.engine.postgres.statement import Statement
+from penstock.engine.postgres.transaction import AsyncPostgresTransaction, PostgresTransaction
+from penstock.engine.postgres.wait import await_until_final, wait_until_final
+from penstock.engine.protocol import Capabilities, Ears
+from penstock.engine.work import Bulk, Work, ids_of
 from penstock.errors import DatabaseUnavailable, DuplicateKey
-from penstock.job import ClaimedJob, Enqueued, Lease, NewJob
+from penstock.job import Enqueued, Job, NewJob
+from penstock.keeper import Keeper
 
 T = TypeVar("T")
+Asked = Command[T] | Statement[T]
 
 _TRIES = 5
 _ROLLED_BACK = ("40001", "40P01")  # serialization failure, deadlock: Postgres undid everything
@@ -39,12 +47,15 @@ _LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 class PostgresEngine:
-    """`run` and `arun` run any call of `penstock.engine.calls`. The async methods are what a worker lives on.
+    """`run` and `arun` run any command of `penstock.engine.commands`, or a statement.
 
-    `patience`: seconds after which an async call without an answer is given up and its connection is ended. `timeout`:
-    seconds after which DatabaseUnavailable is raised when the database cannot be reached, or answers nobody; without
-    one, for workers, a call is tried for longer. `outage`: shared by engines of the same database, for their log.
+    `patience`: seconds after which an async command without an answer is given up and its connection is ended.
+    `timeout`: seconds after which DatabaseUnavailable is raised when the database cannot be reached, or answers nobody;
+    without one, for workers, it is tried for longer. `outage`: shared by engines of the same database, for their log.
     """
+
+    capabilities = Capabilities(transactions=True, leads=True)
+    keeper: Keeper | None = None
 
     def __init__(
         self,
@@ -60,37 +71,43 @@ class PostgresEngine:
         self.outage = outage or Outage()
         self.pools = Pools(url, pool_size, patience, timeout, outage=self.outage)
 
-    # One call, by itself.
+    # One command, by itself.
 
-    def run(self, call: Call[T]) -> T:
-        tries = _Tries(call)
+    def run(self, asked: Asked[T], /) -> T:
+        if isinstance(asked, CompleteAndEnqueue):
+            with self.transaction() as transaction:
+                return cast(T, transaction.complete(asked))
+        tries = _Tries(asked)
         while True:
             try:
                 with self.pools.sync().connection() as connection:
-                    return run_script(Psycopg(connection, self.schema), one(call), self.schema)
+                    return run_script(Psycopg(connection, self.schema), one(asked), self.schema)
             except psycopg.Error as error:
                 time.sleep(tries.pause(error))
 
-    async def arun(self, call: Call[T]) -> T:
-        tries = _Tries(call)
+    async def arun(self, asked: Asked[T], /) -> T:
+        if isinstance(asked, CompleteAndEnqueue):
+            async with self.atransaction() as transaction:
+                return cast(T, await transaction.complete(asked))
+        tries = _Tries(asked)
         while True:
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
-                    return await arun_script(AsyncPsycopg(connection, self.schema), one(call), self.schema)
+                    return await arun_script(AsyncPsycopg(connection, self.schema), one(asked), self.schema)
             except psycopg.Error as error:
                 await asyncio.sleep(tries.pause(error))
 
-    async def arun_as(self, role: str, claims: str, call: Call[T]) -> T:
-        """Runs a call on a user's behalf: under their role, with their token's claims (JSON), in one transaction.
+    async def arun_as(self, role: str, claims: str, asked: Asked[T]) -> T:
+        """Runs a command on a user's behalf: under their role, with their token's claims (JSON), in one transaction.
 
         One message to the server: several statements in one are one transaction, at whose end role and claims are gone.
         """
-        tries = _Tries(call)
+        tries = _Tries(asked)
         while True:
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
                     runner = AsyncActingAs(connection, self.schema, role, claims)
-                    return await arun_script(runner, one(call), self.schema)
+                    return await arun_script(runner, one(asked), self.schema)
             except psycopg.Error as error:
                 await asyncio.sleep(tries.pause(error))
 
@@ -116,7 +133,7 @@ class PostgresEngine:
             except (psycopg.Error, DuplicateKey) as error:
                 time.sleep(tries.pause(error))
             try:
-                landed = self.run(calls.existing_ids(ids_of(work)))
+                landed = set(self.run(ExistingIds(ids_of(work))))
             except DatabaseUnavailable as error:
                 raise tries.given_up(error) from None
             if landed:
@@ -138,7 +155,7 @@ class PostgresEngine:
             except (psycopg.Error, DuplicateKey) as error:
                 await asyncio.sleep(tries.pause(error))
             try:
-                landed = await self.arun(calls.existing_ids(ids_of(work)))
+                landed = set(await self.arun(ExistingIds(ids_of(work))))
             except DatabaseUnavailable as error:
                 raise tries.given_up(error) from None
             if landed:
@@ -149,29 +166,35 @@ class PostgresEngine:
         async with runner.all_or_none() if isinstance(runner, AsyncPsycopg) and _is_many(work) else nullcontext():
             return await arun_script(runner, enqueue(work, copy=runner.can_copy, alone=alone), self.schema)
 
-    # The hot path of a worker.
+    def wait(self, id: UUID, timeout: float | None) -> Job | None:
+        return wait_until_final(self, id, timeout)
 
-    async def open_lease(self, worker: str, **about: Any) -> Lease:
-        return await self.arun(calls.open_lease(worker, **about))
+    async def await_end(self, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
+        return await await_until_final(self, id, timeout)
 
-    async def extend_lease(self, lease: Lease) -> calls.Extended:
-        return await self.arun(calls.extend_lease(lease))
+    # What workers need.
 
-    async def close_lease(self, lease: Lease) -> int:
-        return await self.arun(calls.close_lease(lease))
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresTransaction]:
+        with self.pools.sync().connection() as connection:
+            connection.execute("begin")
+            yield PostgresTransaction(connection, self.schema)
 
-    async def claim(self, lease: Lease, queue: str, limit: int, cursor: Cursor | None = None) -> list[ClaimedJob]:
-        return await self.arun(calls.claim(lease, queue, limit, cursor))
+    @asynccontextmanager
+    async def atransaction(self) -> AsyncIterator[AsyncPostgresTransaction]:
+        async with (await self.pools.of_this_loop()).connection() as connection:
+            await connection.execute("begin")
+            yield AsyncPostgresTransaction(connection, self.schema)
 
-    async def complete(
-        self, lease: Lease, jobs: Sequence[ClaimedJob], outputs: Sequence[bytes | None] = ()
-    ) -> list[UUID]:
-        return await self.arun(calls.complete(lease, jobs, outputs))
+    @property
+    def place(self) -> "PostgresPlace":
+        return PostgresPlace(self.pools.url(), self.schema)
 
-    async def fail(
-        self, lease: Lease, jobs: Sequence[ClaimedJob], errors: Sequence[Mapping[str, Any]]
-    ) -> Mapping[UUID, tuple[str, object]]:
-        return await self.arun(calls.fail(lease, jobs, errors))
+    def of_worker(self, patience: float | None) -> "PostgresEngine":
+        return PostgresEngine(self.pools.url, schema=self.schema, pool_size=8, patience=patience, outage=self.outage)
+
+    def listener(self, ears: Ears) -> PostgresListener:
+        return PostgresListener(self, ears)
 
     def close(self) -> None:
         self.pools.close()
@@ -180,11 +203,20 @@ class PostgresEngine:
         await self.pools.aclose()
 
 
-class _Tries:
-    """Of one call, or of an enqueue: whether to try again after a fault, and when."""
+@dataclass(frozen=True, slots=True)
+class PostgresPlace:
+    url: str = field(repr=False)
+    schema: str
 
-    def __init__(self, call: Call[Any] | None = None) -> None:
-        self._call = call
+    def engine(self) -> PostgresEngine:
+        return PostgresEngine(lambda: self.url, schema=self.schema, pool_size=2)
+
+
+class _Tries:
+    """Of one command, or of an enqueue: whether to try again after a fault, and when."""
+
+    def __init__(self, asked: Asked[Any] | None = None) -> None:
+        self._asked = asked
         self._count = 0
         self._sent = False
         """An earlier attempt may have done what it was asked to."""
@@ -212,7 +244,7 @@ class _Tries:
             return self._count > 1 and error.field == "id"
         if sqlstate(error) in _ROLLED_BACK:
             return True
-        return isinstance(error, _LOST) and (self._call is None or self._call.repeatable)
+        return isinstance(error, _LOST) and (self._asked is None or self._asked.repeatable)
 
 
 def _is_many(work: Work) -> bool:

@@ -2,17 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import overload
-from uuid import UUID
 
 import msgspec
-from uuid_utils import uuid7
 
-from penstock.engine import calls
-from penstock.engine.call import Copy, Script
+from penstock.engine import commands
+from penstock.engine.commands import BeforeCopy
 from penstock.engine.postgres.copy import COPY, COPY_PAYLOADS, INLINE, payload_rows, rows
+from penstock.engine.postgres.statement import Copy, Script
+from penstock.engine.work import AllCreated, Bulk, Work, ids_of
 from penstock.errors import DuplicateKey
 from penstock.job import PLAIN, Enqueued, NewJob
 
@@ -24,51 +22,6 @@ _JSON_AT_ONCE = 64 * 1024 * 1024
 connection commits every statement, one statement is what makes a call all or none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    """Many jobs alike but for their arguments."""
-
-    template: NewJob
-    args: Sequence[bytes]
-    # as bytes: a UUID object costs another 2 µs a job
-    ids: Sequence[bytes]
-
-    @classmethod
-    def of(cls, template: NewJob, args: Sequence[bytes]) -> "Bulk":
-        return cls(template, args, [uuid7().bytes for _ in args])
-
-    def jobs(self) -> list[NewJob]:
-        return [
-            replace(self.template, id=UUID(bytes=id), args=args) for id, args in zip(self.ids, self.args, strict=True)
-        ]
-
-
-class AllCreated(Sequence[Enqueued]):
-    """What COPY gave: every job is new. Made into objects as they are looked at."""
-
-    def __init__(self, ids: Sequence[bytes]) -> None:
-        self._ids = ids
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    @overload
-    def __getitem__(self, index: int) -> Enqueued: ...
-    @overload
-    def __getitem__(self, index: slice) -> "AllCreated": ...
-    def __getitem__(self, index: int | slice) -> "Enqueued | AllCreated":
-        if isinstance(index, slice):
-            return AllCreated(self._ids[index])
-        return Enqueued(UUID(bytes=self._ids[index]), True)
-
-
-Work = Sequence[NewJob] | Bulk
-
-
-def ids_of(work: Work) -> Sequence[bytes]:
-    return work.ids if isinstance(work, Bulk) else [job.id.bytes for job in work]
-
-
 def enqueue(work: Work, *, copy: bool = True, alone: bool = False) -> Script[Sequence[Enqueued]]:
     """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY, `alone` where the transaction
     ends with this."""
@@ -78,7 +31,7 @@ def enqueue(work: Work, *, copy: bool = True, alone: bool = False) -> Script[Seq
             yield from _copy(work.template, work.ids, work.args)
             return AllCreated(work.ids)
         if len(work.args) == 1 and work.template.plain:
-            yield calls.enqueue_plain(work.template, work.ids[0].hex(), work.args[0], hand=alone)
+            yield commands.EnqueuePlain(work.template, work.ids[0].hex(), work.args[0], hand=alone)
             return AllCreated(work.ids)
         work = work.jobs()
     jobs = work
@@ -97,25 +50,26 @@ def _hand_over(jobs: Sequence[NewJob]) -> Script[list[Enqueued]]:
     largest = max((len(job.args) for job in jobs), default=0)
     at_once = len(jobs) if any(job.rollup for job in jobs) else max(1, _JSON_AT_ONCE // (largest + 1024))
     for start in range(0, len(jobs), at_once):
-        enqueued += yield calls.enqueue_jobs(jobs[start : start + at_once])
+        enqueued += yield commands.EnqueueJobs(jobs[start : start + at_once])
     return enqueued
 
 
 def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Script[None]:
     # the database's clock, not ours: workers compare run_at with that one. One turn for all, in which they go by id
-    turn, now, fair_by, may_copy = yield calls.before_copying(template.queue, template.kind, template.owner)
+    before: BeforeCopy = yield commands.PrepareCopy(template.queue, template.kind, template.owner)
     large = max(map(len, args)) > INLINE
-    if not may_copy or (large and any(b"\\u" in each for each in args)):
+    if not before.may_copy or (large and any(b"\\u" in each for each in args)):
         # Of a login that does not own the table, such as a member of service_role, Postgres takes no COPY. And jsonb
         # refuses some escapes (\u0000), but large arguments become jsonb only when somebody looks at them.
         yield from _hand_over(Bulk(template, args, ids).jobs())
         return
-    if fair_by:
-        turn = yield calls.take_turns(template.queue, getattr(template, fair_by), len(ids))
-    yield Copy(COPY, rows(template, ids, args, now=now, turn=turn, step=1 if fair_by else 0))
+    turn, step = before.turn, 0
+    if before.fair_by:
+        turn, step = (yield commands.TakeTurns(template.queue, getattr(template, before.fair_by), len(ids))), 1
+    yield Copy(COPY, rows(template, ids, args, now=before.now, turn=turn, step=step))
     if large:
         yield Copy(COPY_PAYLOADS, payload_rows(template, ids, args))
-    yield calls.wake(template.queue, len(ids))
+    yield commands.Wake(template.queue, len(ids))
 
 
 def _group(jobs: Sequence[NewJob]) -> Iterator[tuple[NewJob, list[NewJob]]]:

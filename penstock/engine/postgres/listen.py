@@ -3,16 +3,19 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import psycopg
 from psycopg import sql
 
-from penstock.engine import calls
-from penstock.engine.call import Call, nothing
+from penstock.engine.commands import Channels, GetChannels
 from penstock.engine.postgres.connections import AsyncConnection, cut_after, settings_for
-from penstock.engine.postgres.drivers import AsyncPsycopg
-from penstock.engine.postgres.engine import PostgresEngine
+from penstock.engine.postgres.drivers import AsyncPsycopg, arun_script, one
+from penstock.engine.postgres.statement import Statement, nothing
+
+if TYPE_CHECKING:
+    from penstock.engine.postgres.engine import PostgresEngine
 
 log = logging.getLogger("penstock.engine")
 
@@ -21,7 +24,7 @@ class Notices:
     """Hands each notice of these sorts (`wake`, `hand`, `cancel`, `job`) to `take(sort, payload)`, from `open` until
     `close` or until it is `broken`. Then another is to be made, and what was sent meanwhile is to be looked up."""
 
-    def __init__(self, engine: PostgresEngine, sorts: Sequence[str], take: Callable[[str, str], None]) -> None:
+    def __init__(self, engine: "PostgresEngine", sorts: Sequence[str], take: Callable[[str, str], None]) -> None:
         self.connection: AsyncConnection | None = None
         self.broken = asyncio.Event()
         self._engine = engine
@@ -66,11 +69,12 @@ class Notices:
     async def _hears(self, connection: AsyncConnection, within: float) -> bool:
         connection.add_notify_handler(self._hear)
         with cut_after(self._engine.pools.patience, connection):
-            channels = await AsyncPsycopg(connection, self._engine.schema).run(calls.channels())
+            runner = AsyncPsycopg(connection, self._engine.schema)
+            channels: Channels = await arun_script(runner, one(GetChannels()), self._engine.schema)
             self._by_channel = {getattr(channels, sort): sort for sort in self._sorts}
             for channel in (*self._by_channel, self._echo):
                 await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
-            await self._engine.arun(Call("select pg_notify(%s, '')", [self._echo], nothing))
+            await self._engine.arun(Statement("select pg_notify(%s, '')", [self._echo], nothing))
         self.read()
         try:
             async with asyncio.timeout(within):

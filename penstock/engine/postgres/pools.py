@@ -18,8 +18,9 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from penstock.engine.outage import Contact, Outage
+from penstock.engine.outage import Outage
 from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut_after, settings_for
+from penstock.engine.postgres.contact import Contact
 from penstock.errors import DatabaseUnavailable
 
 PATIENCE = 30.0

@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from psycopg import sql
 
-from penstock.engine import calls
-from penstock.engine.call import Script
-from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, run_script
-from penstock.engine.postgres.engine import PostgresEngine
+from penstock.engine.commands import Channels, GetChannels, GetJob, Watch
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.postgres.statement import Script
 from penstock.job import Job
+
+if TYPE_CHECKING:
+    from penstock.engine.postgres.engine import PostgresEngine
 
 _FIRST_LOOK_AGAIN = 0.05
 _LAST_LOOK_AGAIN = 2.0
@@ -18,8 +21,8 @@ _LAST_LOOK_AGAIN = 2.0
 
 def _look(id: UUID) -> Script[Job | None]:
     """The job, watched unless it has ended."""
-    yield calls.watch(id)
-    job: Job | None = yield calls.get_job(id)
+    yield Watch(id)
+    job: Job | None = yield GetJob(id)
     return job
 
 
@@ -35,7 +38,7 @@ def _pauses(timeout: float | None, id: UUID) -> Iterator[float]:
         pause = min(pause * 2, _LAST_LOOK_AGAIN)
 
 
-def _listen(channels: calls.Channels) -> sql.Composed:
+def _listen(channels: Channels) -> sql.Composed:
     return sql.SQL("listen {}").format(sql.Identifier(channels.job))
 
 
@@ -43,16 +46,16 @@ def _ended(job: Job | None) -> bool:
     return job is None or job.state.final
 
 
-def wait_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) -> Job | None:
+def wait_until_final(engine: "PostgresEngine", id: UUID, timeout: float | None) -> Job | None:
     """The job once it has ended; None when there is no such job."""
-    job = engine.run(calls.get_job(id))
+    job = engine.run(GetJob(id))
     if _ended(job):
         return job
     # a connection of its own: notices arrive whenever they like; nothing prepared, for a pooler may stand between
     with engine.pools.sync().open() as connection:
         connection.prepare_threshold = None
         runner = Psycopg(connection, engine.schema)
-        connection.execute(_listen(runner.run(calls.channels())))
+        connection.execute(_listen(run_script(runner, one(GetChannels()), engine.schema)))
         for pause in _pauses(timeout, id):
             job = run_script(runner, _look(id), engine.schema)
             if _ended(job):
@@ -63,14 +66,14 @@ def wait_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) ->
     return job
 
 
-async def await_until_final(engine: PostgresEngine, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
-    job = await engine.arun(calls.get_job(id))
+async def await_until_final(engine: "PostgresEngine", id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
+    job = await engine.arun(GetJob(id))
     if _ended(job):
         return job
     async with await (await engine.pools.of_this_loop()).open() as connection:
         connection.prepare_threshold = None
         runner = AsyncPsycopg(connection, engine.schema)
-        await connection.execute(_listen(await runner.run(calls.channels())))
+        await connection.execute(_listen(await arun_script(runner, one(GetChannels()), engine.schema)))
         for pause in _pauses(timeout, id):
             job = await arun_script(runner, _look(id), engine.schema)
             if _ended(job):

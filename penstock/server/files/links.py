@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Services
 from penstock.server.files.signing import links_for
@@ -16,7 +16,7 @@ from penstock.storage.links import Purpose
 
 async def links_of(services: Services, caller: Identity, job: UUID, *, flow: bool = True) -> list[dict[str, Any]]:
     """Links to what a job and, if it is a flow, everything below it have stored, as far as the caller may see it."""
-    call = calls.artifacts_of_job(job) if flow else calls.artifacts_of_jobs([job])
+    call = commands.ArtifactsOfJob(job) if flow else commands.ArtifactsOfJobs([job])
     return await artifact_links(services, await run_for(services, caller, service=call, user=call))
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Caller, Services, Shared
 from penstock.server.files import zip_routes
@@ -55,7 +55,7 @@ class DownloadLink(Shape):
 
 async def _visible(services: Services, caller: Identity, id: UUID) -> Artifact:
     """The artifact, or 404 when it is not the caller's, or 410 when its time is over."""
-    call = calls.artifacts_by_id([id])
+    call = commands.ArtifactsById([id])
     return _current(await run_for(services, caller, service=call, user=call))
 
 
@@ -116,7 +116,7 @@ async def download_artifact(
 ) -> Response:
     artifact = await _visible(shared, caller, id)
     url, expires = await link_to(shared, artifact, "counted")
-    await shared.app.engine.arun(calls.count_downloads([id]))
+    await shared.app.engine.arun(commands.CountDownloads([id]))
     if format == "redirect":
         return RedirectResponse(url, 307, _PRIVATE)
     answer = {"url": url, "expiresAt": datetime.fromtimestamp(expires, UTC)}
@@ -131,7 +131,7 @@ async def download_artifact(
     responses=problems(403, 404),
 )
 async def delete_artifact(id: UUID, caller: Caller, shared: Shared) -> Response:
-    call = calls.artifacts_by_id([id])
+    call = commands.ArtifactsById([id])
     found = await run_for(shared, caller, service=call, user=call)
     if not found:
         raise _unknown()
@@ -172,7 +172,7 @@ async def read_artifact(
         raise Problem(403, "this link was not made here, or was changed since")
     if expires <= time.time():
         raise Problem(410, "this link has expired; ask for another")
-    artifact = _current(await shared.app.engine.arun(calls.artifacts_by_id([id])))
+    artifact = _current(await shared.app.engine.arun(commands.ArtifactsById([id])))
     size, etag = artifact.size or 0, f'"{artifact.digest}"'
     headers = {"ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
     if matches(request.headers.get("if-none-match"), etag):
@@ -205,7 +205,7 @@ async def read_artifact(
         if opened.size != size:
             raise Problem(404, "its file is being replaced; try again")
     if purpose == "link":
-        await shared.app.engine.arun(calls.count_downloads([id]))
+        await shared.app.engine.arun(commands.CountDownloads([id]))
     return (
         StreamingResponse(opened.chunks, status, headers) if opened else Response(status_code=status, headers=headers)
     )

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from zipstream import ZIP_DEFLATED, ZIP_STORED, ZipStream
 
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.now import run_now
 from penstock.server.dependencies import Services
 from penstock.server.files.headers import disposition, harmless
@@ -35,7 +35,7 @@ async def send_zip(services: Services, artifacts: Sequence[Artifact], filename: 
     }
     if length is not None:
         headers["Content-Length"] = str(length)
-    await services.app.engine.arun(calls.count_downloads([artifact.id for artifact in artifacts]))
+    await services.app.engine.arun(commands.CountDownloads([artifact.id for artifact in artifacts]))
     # read and packed in threads, a chunk at a time
     return StreamingResponse(chunks, status, headers, "application/zip")
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from penstock.artifact import Artifact
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.flow import BATCH
 from penstock.job import JobState
 from penstock.server.auth.identity import Identity
@@ -54,10 +54,10 @@ async def download_zip(
     partial: Annotated[bool, Query(description="The ZIP also when not everything has succeeded.")] = False,
 ) -> Response:
     await visible_job(shared, caller, id)
-    tree = calls.job_tree(id)
+    tree = commands.JobTree(id)
     jobs = await run_for(shared, caller, service=tree, user=tree)
-    members = [job for job in jobs if job[1] != BATCH] or jobs
-    done = [job for job, _, state in members if state is JobState.SUCCEEDED]
+    members = [job for job in jobs if job.kind != BATCH] or jobs
+    done = [job.id for job in members if job.state is JobState.SUCCEEDED]
     complete = len(done) == len(members)
     if not done:
         raise Problem(404, "nothing has succeeded yet")
@@ -74,7 +74,7 @@ async def download_zip(
 
 
 async def _artifacts(services: Services, caller: Identity, jobs: list[UUID]) -> list[Artifact]:
-    call = calls.artifacts_of_jobs(jobs)
+    call = commands.ArtifactsOfJobs(jobs)
     found = await run_for(services, caller, service=call, user=call)
     current = [artifact for artifact in found if not artifact.expired]
     if found and not current:

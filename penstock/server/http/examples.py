@@ -168,58 +168,6 @@ EXAMPLES: dict[str, Any] = {
         ]
     },
     "Health": {"status": "ok"},
-    # Workers.
-    "OpenLease": {"worker": "gpu-1:4711", "queues": ["default"], "host": "gpu-1", "pid": 4711},
-    "LeaseOpened": {"lease": 17, "seconds": 30},
-    "Heartbeat": {"wait": 25, "queues": ["default"]},
-    "Beaten": {"alive": True, "cancelling": [], "seconds": 30, "wake": True},
-    "GivenBack": {"released": 2},
-    "WaitForWork": {"queues": ["default"]},
-    "WorkerWaits": {"rated": False, "lookIn": None},
-    "Claim": {"lease": 17, "queue": "default", "limit": 5, "wait": 25},
-    "ClaimedJobs": {
-        "jobs": [
-            {
-                "id": _JOB,
-                "kind": "export_pdf",
-                "queue": "default",
-                "priority": 0,
-                "turn": 0,
-                "attempt": 1,
-                "maxAttempts": 5,
-                "claims": 1,
-                "snoozes": 0,
-                "owner": "alice",
-                "org": None,
-                "parent": None,
-                "createdAt": _CREATED,
-                "args": {"document_id": "d1"},
-                "options": None,
-            }
-        ]
-    },
-    "ReleaseUnknown": {"lease": 17, "known": [_JOB]},
-    "GivenBackJobs": {"released": [_OTHER]},
-    "Wake": {"queue": "default", "jobs": 1},
-    "QueueBacklog": {"queue": "default", "ready": 120, "running": 20, "oldestSeconds": 14.2},
-    "ProgressBatch": {"lease": 17, "jobs": [{**_HELD, "percent": 40, "message": "page 4", "done": 4, "total": 10}]},
-    "CompleteBatch": {"lease": 17, "jobs": [{**_HELD, "output": {"pages": 3}}]},
-    "FailBatch": {"lease": 17, "jobs": [{**_HELD, "error": "the provider did not answer", "type": "TimeoutError"}]},
-    "SnoozeBatch": {"lease": 17, "jobs": [{**_HELD, "seconds": 30}]},
-    "ParkBatch": {"lease": 17, "jobs": [{**_HELD, "reason": "this worker has no handler of kind 'rotate'"}]},
-    "ReleaseBatch": {"lease": 17, "jobs": [_HELD]},
-    "CancelledBatch": {"lease": 17, "jobs": [{**_HELD, "reason": "cancelled by its owner"}]},
-    "JobFates": {"jobs": [{"id": _JOB, "accepted": True}]},
-    "StepAccepted": {"accepted": True},
-    "EarlierJob": {
-        "id": _OTHER,
-        "name": "transcribe",
-        "kind": "transcribe",
-        "phase": "text",
-        "state": "succeeded",
-        "args": {"document_id": "d1"},
-        "output": {"words": 1200},
-    },
     "Stored": {
         "id": _ARTIFACT,
         "job": _JOB,
@@ -229,18 +177,74 @@ EXAMPLES: dict[str, Any] = {
         "name": "resume.pdf",
         "type": None,
         "path": f"alice/export_pdf/{_JOB}/resume.pdf",
-        "contentType": "application/pdf",
+        "content_type": "application/pdf",
         "size": 48211,
         "duration": None,
         "metadata": None,
         "state": "stored",
-        "createdAt": _ENDED,
-        "storedAt": _ENDED,
-        "expiresAt": None,
+        "created_at": _ENDED,
+        "stored_at": _ENDED,
+        "expires_at": None,
         "downloads": 0,
         "digest": _DIGEST,
     },
 }
 
-ANSWERS: dict[str, Any] = {"recall_steps": {"fetch": {"rows": 3}}}
-"""Of answers that have no model, by their operation."""
+_LEASE = {"lease": 17}
+_MINE = {"lease": 17, **_HELD}
+_BECAME = [{"id": _JOB, "state": "scheduled", "run_at": _ENDED}]
+
+COMMANDS: dict[str, tuple[Any, Any]] = {
+    "open_lease": ({"worker": "gpu-1:4711", "queues": ["default"], "host": "gpu-1", "pid": 4711}, 17),
+    "heartbeat": (
+        {"lease": 17, "wait": 25, "queues": ["default"]},
+        {"alive": True, "cancelling": [], "seconds": 30, "leads": False, "wake": True},
+    ),
+    "close_lease": (_LEASE, 2),
+    "expire_lease": (_LEASE, 2),
+    "wait_for_work": ({"lease": 17, "queues": ["default"]}, None),
+    "stop_waiting": (_LEASE, None),
+    "wake": ({"queue": "default", "jobs": 1}, None),
+    "backlog": (
+        {"queues": ["default"]}, [{"queue": "default", "ready": 120, "running": 20, "oldest_ready_seconds": 14.2}]
+    ),
+    "claim": (
+        {"lease": 17, "queue": "default", "limit": 5, "wait": 25},
+        [
+            {
+                "id": _JOB, "kind": "export_pdf", "priority": 0, "turn": 0, "attempt": 1, "max_attempts": 5,
+                "claims": 1, "snoozes": 0, "owner": "alice", "org": None, "parent": None, "created_at": _CREATED,
+                "args": {"document_id": "d1"}, "options": None,
+            }
+        ],
+    ),
+    "release_unknown": ({"lease": 17, "known": [_JOB]}, [_OTHER]),
+    "report_progress": (
+        {"lease": 17, "jobs": [{**_HELD, "progress": {"percent": 40, "message": "page 4", "done": 4, "total": 10}}]},
+        [{"id": _JOB, "cancel_requested": False}],
+    ),
+    "complete": ({"lease": 17, "jobs": [{**_HELD, "output": {"pages": 3}}]}, []),
+    "complete_and_enqueue": (
+        {"lease": 17, "job": {**_HELD, "output": {"pages": 3}}, "enqueue": [{"kind": "announce"}]}, True
+    ),
+    "fail": (
+        {"lease": 17, "jobs": [{**_HELD, "error": {"error": "the provider did not answer", "type": "TimeoutError"}}]},
+        _BECAME,
+    ),
+    "snooze": ({"lease": 17, "jobs": [{**_HELD, "seconds": 30}]}, _BECAME),
+    "park": ({"lease": 17, "jobs": [{**_HELD, "reason": "this worker has no handler of kind 'rotate'"}]}, _BECAME),
+    "release": ({"lease": 17, "jobs": [_HELD]}, [_JOB]),
+    "stop_cancelled": ({"lease": 17, "jobs": [_HELD], "reason": "cancelled by its owner"}, [_JOB]),
+    "remember_step": ({**_MINE, "name": "fetch", "output": {"rows": 3}}, True),
+    "recall_steps": (_MINE, [{"name": "fetch", "output": {"rows": 3}}]),
+    "outputs": (
+        _MINE,
+        [
+            {
+                "id": _OTHER, "name": "transcribe", "kind": "transcribe", "phase": "text", "state": "succeeded",
+                "args": {"document_id": "d1"}, "output": {"words": 1200},
+            }
+        ],
+    ),
+}  # fmt: skip
+"""Of each command of a worker's: what is sent, and what it gives."""

@@ -8,7 +8,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 
-from penstock.worker.loop import Loop
+from penstock.engine.loop import Loop
 
 _EVERY = 0.25
 

@@ -6,9 +6,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from penstock.server.http.examples import ANSWERS, EXAMPLES
+from penstock.server.http.examples import COMMANDS, EXAMPLES
 from penstock.server.http.models import ProblemBody
 from penstock.server.live import sse
+from penstock.server.work import schemas
 
 _JSON = "application/json"
 _BEARER = {"type": "http", "scheme": "bearer", "description": "A user's JWT, or the service key."}
@@ -28,7 +29,7 @@ def _describe(api: FastAPI) -> dict[str, Any]:
     components = description["components"]
     components["securitySchemes"] = {"bearer": _BEARER}
     problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
-    components["schemas"] |= {**problem.pop("$defs"), "ProblemBody": problem}
+    components["schemas"] |= {**problem.pop("$defs"), "ProblemBody": problem, **schemas.components}
     for path in description["paths"].values():
         for method, operation in path.items():
             _complete(method, operation)
@@ -43,13 +44,14 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         for status in _OF_BODIES:
             responses.pop(status, None)
     operation["responses"] = dict(sorted(responses.items()))
+    sent, given = COMMANDS.get(operation["operationId"], (None, None))
     if body := operation.get("requestBody"):
-        _give_example(body["content"])
+        _give_example(body["content"], sent)
     for status, response in responses.items():
         if response.get("description") == "Successful Response":
             response["description"] = f"{HTTPStatus(int(status)).phrase}."
         if status.startswith("2") and _JSON in response.get("content", {}):
-            _give_example(response["content"], ANSWERS.get(operation["operationId"]))
+            _give_example(response["content"], None if sent is None else {"result": given})
 
 
 def _give_example(content: dict[str, Any], example: object = None) -> None:

@@ -36,14 +36,18 @@ class CheckedRoute(APIRoute):
 
 class _Measured(Request):
     async def json(self) -> Any:
-        body = await self.body()
-        containers = body.count(b"[") + body.count(b"{")
-        if containers > MAX_CONTAINERS or containers + body.count(b",") > MAX_VALUES:
-            # FastAPI takes any other for a fault of the JSON
-            raise HTTPException(
-                413, f"the body has more than {MAX_VALUES:,} values, or {MAX_CONTAINERS:,} lists and objects"
-            )
+        refuse_many(await self.body())
         return await super().json()
+
+
+def refuse_many(body: bytes) -> None:
+    """Refuses a body of too many values."""
+    containers = body.count(b"[") + body.count(b"{")
+    if containers > MAX_CONTAINERS or containers + body.count(b",") > MAX_VALUES:
+        # FastAPI takes any other for a fault of the JSON
+        raise HTTPException(
+            413, f"the body has more than {MAX_VALUES:,} values, or {MAX_CONTAINERS:,} lists and objects"
+        )
 
 
 def _asks(dependant: Dependant, check: Callable[..., object]) -> bool:

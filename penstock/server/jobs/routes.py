@@ -8,9 +8,10 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from penstock.engine import calls
-from penstock.engine.call import Call, all_rows
-from penstock.engine.calls import SeenJob
+from penstock.engine import commands
+from penstock.engine.commands import SeenJob
+from penstock.engine.postgres.render import render
+from penstock.engine.postgres.statement import Statement, all_rows
 from penstock.job import JobState
 from penstock.server.dependencies import Caller, Shared
 from penstock.server.files.links import artifact_links
@@ -137,12 +138,12 @@ async def list_jobs(
         "created_before": created_before,
     }
     filter |= {name: value for name, value in given.items() if value is not None}
-    call = (calls.see_jobs if caller.is_service else calls.see_my_jobs)(filter, cursor, limit + 1)
-    unread = Call(call.text, call.params, all_rows, repeatable=True)
+    see = render((commands.SeeJobs if caller.is_service else commands.SeeMyJobs)(filter, cursor, limit + 1))
+    unread = Statement(see.text, see.params, all_rows, repeatable=True)
     rows = await run_for(shared, caller, service=unread, user=unread)
     shape = service_shape if caller.is_service else job_shape
     # their params may be large, and whoever asks for many of them must not keep everybody else waiting
-    return Response(await compose(lambda: _page(call.read(rows), limit, shape)), media_type=_JSON)
+    return Response(await compose(lambda: _page(see.read(rows), limit, shape)), media_type=_JSON)
 
 
 def _page(jobs: Sequence[SeenJob], limit: int, shape: Callable[[SeenJob], object]) -> bytes:
@@ -182,13 +183,13 @@ async def get_job(id: UUID, request: Request, caller: JobCaller, shared: Shared)
 )
 async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
     if caller.is_service:
-        reached = bool(await shared.app.engine.arun(calls.cancel([id], "cancelled by the service")))
+        reached = bool(await shared.app.engine.arun(commands.Cancel([id], "cancelled by the service")))
     else:
-        told = await shared.app.engine.arun_as(caller.role, caller.claims, calls.cancel_mine(id))
+        told = await shared.app.engine.arun_as(caller.role, caller.claims, commands.CancelMine(id))
         if told is None:
             raise not_found()
         reached = told
-    seen = await run_for(shared, caller, service=calls.see_job(id), user=calls.see_my_job(id))
+    seen = await run_for(shared, caller, service=commands.SeeJob(id), user=commands.SeeMyJob(id))
     if seen is None and not reached:
         raise not_found()
     # a queue may keep no record of it
@@ -211,9 +212,9 @@ async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
 async def retry_job(id: UUID, caller: Caller, shared: Shared) -> Response:
     if caller.is_service:
         await visible_job(shared, caller, id)
-        back = bool(await shared.app.engine.arun(calls.retry([id])))
+        back = bool(await shared.app.engine.arun(commands.Retry([id])))
     else:
-        told = await shared.app.engine.arun_as(caller.role, caller.claims, calls.retry_mine(id))
+        told = await shared.app.engine.arun_as(caller.role, caller.claims, commands.RetryMine(id))
         if told is None:
             raise not_found()
         back = told

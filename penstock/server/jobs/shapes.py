@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from penstock.engine.calls import SeenJob
+from penstock.engine.commands import SeenJob
 from penstock.job import JobState
 from penstock.workers import Holder
 

@@ -13,7 +13,7 @@ import msgspec
 
 from penstock.app import Penstock
 from penstock.dedupe import for_tenant, sorted_json
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput, NotAllowed, UnknownKind
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
@@ -61,7 +61,7 @@ async def start(
             encoded = await compose_if_large(params, lambda: known.encode(params))
     if caller.is_service:
         return (await _enqueue(app, [job], owner, counts=counts))[0]
-    started = calls.start(kind, encoded, org=org, idempotency_key=key)
+    started = commands.Start(kind, msgspec.Raw(encoded), org=org, idempotency_key=key)
     return await app.engine.arun_as(caller.role, caller.claims, started)
 
 
@@ -100,7 +100,7 @@ async def _enqueue(
         return await app.engine.aenqueue(jobs)
     if not counts:
         return await app.engine.aenqueue([replace(job, quota=False) for job in jobs])
-    return await app.engine.arun(await compose(lambda: calls.start_for(owner, quota, jobs, by_user=by_user)))
+    return await app.engine.arun(await compose(lambda: commands.StartFor(owner, quota, jobs, by_user=by_user)))
 
 
 async def start_each(
@@ -123,7 +123,7 @@ async def start_each(
         jobs = [for_tenant(handler.prepare(**each[place]), owner, org) for place in order]
         started = await _enqueue(app, jobs, owner, counts=True)
     else:
-        given = calls.start_each(kind, [encoded[place] for place in order], org=org)
+        given = commands.StartEach(kind, [encoded[place] for place in order], org=org)
         started = await app.engine.arun_as(caller.role, caller.claims, given)
     return [enqueued for _, enqueued in sorted(zip(order, started, strict=True))]
 
@@ -149,11 +149,13 @@ async def start_batch(
         jobs[0] = _keyed(jobs[0], key, {"batch": items, "org": org})
         batch, *members = await _enqueue(app, jobs, owner, counts=counts)
         if not batch.created:
-            earlier = await app.engine.arun(calls.list_jobs({"parent": str(batch.id)}, None, len(items)))
+            earlier = await app.engine.arun(commands.ListJobs({"parent": str(batch.id)}, None, len(items)))
             members = [Enqueued(job.id, False) for job in reversed(earlier)]
         return [batch, *members]
     given = [{"kind": kind, "args": params} for kind, params in items]
-    return await app.engine.arun_as(caller.role, caller.claims, calls.start_batch(given, org=org, idempotency_key=key))
+    return await app.engine.arun_as(
+        caller.role, caller.claims, commands.StartBatch(given, org=org, idempotency_key=key)
+    )
 
 
 def _prepare(

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from fastapi import Depends, Request
 
-from penstock.engine.calls import SeenJob
+from penstock.engine.commands import SeenJob
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Services, services_of, user_or_service
 from penstock.server.http.address import scrub

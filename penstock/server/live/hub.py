@@ -12,13 +12,13 @@ from uuid import UUID
 import msgspec
 
 from penstock.artifact import Artifact
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.calls import SeenJob
+from penstock.engine import PostgresEngine, commands
+from penstock.engine.commands import SeenJob
+from penstock.engine.loop import Loop
 from penstock.engine.postgres.listen import Notices
 from penstock.job import JobState
 from penstock.server.live.lookup import Looker
 from penstock.server.live.states import Link, State
-from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.server")
 
@@ -149,8 +149,8 @@ class Hub:
     async def _open(self, topic: Topic) -> None:
         """The first look. Watched before looked at: what happens in between is told."""
         if self.listening:
-            await self._engine.arun(calls.watch(topic.id))
-        job = await self._engine.arun(calls.see_job(topic.id))
+            await self._engine.arun(commands.Watch(topic.id))
+        job = await self._engine.arun(commands.SeeJob(topic.id))
         if job is not None:
             state = await self._describe(job)
             if topic.state is None:  # a notice may have come meanwhile, and a look that saw more

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from itertools import islice
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Call, nothing
-from penstock.engine.calls import SeenJob
-from penstock.worker.loop import Loop
+from penstock.engine import PostgresEngine, commands
+from penstock.engine.commands import SeenJob
+from penstock.engine.loop import Loop
+from penstock.engine.postgres.statement import Statement, nothing
 
 _AT_ONCE = 1000
 """Jobs in one query."""
@@ -75,14 +75,16 @@ class Looker(Loop):
 
     async def _look_up(self, ids: Sequence[UUID]) -> dict[UUID, SeenJob | None]:
         if len(ids) == 1:
-            return {ids[0]: await self._engine.arun(calls.see_job(ids[0]))}
+            return {ids[0]: await self._engine.arun(commands.SeeJob(ids[0]))}
         found: dict[UUID, SeenJob | None] = {}
-        for job in await self._engine.arun(calls.see_jobs({"ids": [str(id) for id in ids]}, None, len(ids))):
+        for job in await self._engine.arun(commands.SeeJobs({"ids": [str(id) for id in ids]}, None, len(ids))):
             # only a job that is looked at by itself comes with what it made
-            found[job.id] = await self._engine.arun(calls.see_job(job.id)) if job.state.final else job
+            found[job.id] = await self._engine.arun(commands.SeeJob(job.id)) if job.state.final else job
         return found
 
 
-def _watch_all(ids: Sequence[UUID]) -> Call[None]:
+def _watch_all(ids: Sequence[UUID]) -> Statement[None]:
     """In the order of their ids, as others lock them; those that are watched already are not locked at all."""
-    return Call("select penstock.watch(id) from pg_catalog.unnest(%s::uuid[]) as id", [ids], nothing, repeatable=True)
+    return Statement(
+        "select penstock.watch(id) from pg_catalog.unnest(%s::uuid[]) as id", [ids], nothing, repeatable=True
+    )

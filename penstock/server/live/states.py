@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.types import Message
 
-from penstock.engine.calls import SeenJob
+from penstock.engine.commands import SeenJob
 from penstock.job import JobState
 from penstock.server.jobs.shapes import encode, job_shape, percent_of, version_of
 

@@ -9,11 +9,10 @@ from contextlib import asynccontextmanager
 
 from starlette.requests import Request
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.http.messages import Beat
+from penstock.engine import PostgresEngine, commands
+from penstock.engine.http.wire import Beat, Beaten, ClaimOrWait
 from penstock.errors import LeaseLost
 from penstock.job import ClaimedJob, Lease
-from penstock.server.work.models import Claim, Heartbeat
 from penstock.server.work.waiting import Poll, WaitingWorkers
 
 _FIRST_LOOK = 0.25
@@ -61,14 +60,12 @@ class _Looks:
         return min(left, pause)
 
 
-async def beat(
-    engine: PostgresEngine, workers: WaitingWorkers, request: Request, lease: Lease, asked: Heartbeat
-) -> Beat:
+async def beat(engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: Beat) -> Beaten:
     """Extends the lease; answers when there is work in the queues asked about, a job to stop, or the time is over."""
-    told = set(asked.told)
+    lease, told = asked.lease, set(asked.told)
     with workers.polling(lease) as poll:
         async with _while_connected(request, poll):
-            extended = await engine.arun(calls.heartbeat(lease))
+            extended = await engine.arun(commands.Heartbeat(lease))
             if asked.queues and extended.alive:
                 new, _ = await workers.register(lease, asked.queues)
                 if new and await workers.has_work(asked.queues):
@@ -79,44 +76,40 @@ async def beat(
                 # what is told while the database is asked must outlast the answer, which may be older
                 news, poll.cancelled = poll.cancelled - told, set()
                 if news or not workers.listening:
-                    extended = await engine.arun(calls.heartbeat(lease))
+                    extended = await engine.arun(commands.Heartbeat(lease))
                 if asked.queues and not workers.listening and await workers.has_work(asked.queues):
                     poll.woken = True
         if poll.gone:
             await workers.lose_sight(lease)
-        return Beat(extended.alive, extended.cancelling, extended.seconds, poll.woken)
+        return Beaten(extended.alive, extended.cancelling, extended.seconds, wake=poll.woken)
 
 
 async def claim(
-    engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: Claim
+    engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: ClaimOrWait
 ) -> Sequence[ClaimedJob]:
     """Claims jobs, and waits for some when there are none. Raises LeaseLost."""
-    lease = Lease(asked.lease)
-    jobs = await _claim_now(engine, workers, asked)
+    lease = asked.lease
+    jobs = await _claim_now(engine, asked)
     if not jobs and asked.wait > 0:
         jobs = await _wait_for_jobs(engine, workers, request, asked)
     elif jobs and await request.is_disconnected():
-        await engine.arun(calls.release(lease, jobs))
+        await engine.arun(commands.Release(lease, [job.held for job in jobs]))
         jobs = []
     return jobs
 
 
-async def _claim_now(engine: PostgresEngine, workers: WaitingWorkers, asked: Claim) -> list[ClaimedJob]:
-    lease = Lease(asked.lease)
-    if asked.kinds is not None:
-        return await engine.arun(calls.claim(lease, asked.queue, asked.limit, kinds=asked.kinds))
-    cursor = workers.cursor(lease, asked.queue)
-    jobs = await engine.arun(calls.claim(lease, asked.queue, asked.limit, cursor))
-    if not jobs and not cursor.looked_everywhere:
-        # "nothing" must mean it: whoever hears it goes to sleep
-        jobs = await engine.arun(calls.claim(lease, asked.queue, asked.limit, cursor, full=True))
-    return jobs
+async def _claim_now(engine: PostgresEngine, asked: ClaimOrWait) -> list[ClaimedJob]:
+    return await engine.arun(
+        commands.Claim(
+            asked.lease, asked.queue, asked.limit, asked.priorities, asked.turns, asked.ids, asked.kinds, asked.owner
+        )
+    )
 
 
 async def _wait_for_jobs(
-    engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: Claim
+    engine: PostgresEngine, workers: WaitingWorkers, request: Request, asked: ClaimOrWait
 ) -> list[ClaimedJob]:
-    lease = Lease(asked.lease)
+    lease = asked.lease
     jobs: list[ClaimedJob] = []
     try:
         with workers.polling(lease) as poll:
@@ -129,19 +122,21 @@ async def _wait_for_jobs(
         # no longer among those who are told, so that what it is told from here on goes to another by itself
         await _pass_on(engine, asked, poll, len(jobs))
     if poll.gone and jobs:
-        await engine.arun(calls.release(lease, jobs))
+        await engine.arun(commands.Release(lease, [job.held for job in jobs]))
         jobs = []
     return jobs
 
 
-async def _claim_or_wait(engine: PostgresEngine, workers: WaitingWorkers, asked: Claim, poll: Poll) -> list[ClaimedJob]:
-    lease = Lease(asked.lease)
+async def _claim_or_wait(
+    engine: PostgresEngine, workers: WaitingWorkers, asked: ClaimOrWait, poll: Poll
+) -> list[ClaimedJob]:
+    lease = asked.lease
     looks = _Looks(workers, asked.wait)
     extend_at = time.monotonic() + await _extend(engine, lease)
     _, again = await workers.register(lease, [asked.queue])
     while not poll.gone:
         poll.woken = False
-        jobs = await _claim_now(engine, workers, asked)
+        jobs = await _claim_now(engine, asked)
         if jobs or looks.over:
             return jobs
         while not (poll.woken or poll.gone or looks.over):
@@ -155,15 +150,15 @@ async def _claim_or_wait(engine: PostgresEngine, workers: WaitingWorkers, asked:
 
 async def _extend(engine: PostgresEngine, lease: Lease) -> float:
     """In how many seconds to do it again."""
-    extended = await engine.arun(calls.heartbeat(lease))
+    extended = await engine.arun(commands.Heartbeat(lease))
     if not extended.alive:
         raise LeaseLost(f"lease {lease} is gone: open a new one")
     return (extended.seconds or 30.0) * _EXTEND
 
 
-async def _pass_on(engine: PostgresEngine, asked: Claim, poll: Poll, claimed: int) -> None:
+async def _pass_on(engine: PostgresEngine, asked: ClaimOrWait, poll: Poll, claimed: int) -> None:
     """It may have been told of work that it did not take or will not look for: others may have a slot."""
     left = poll.wakes - claimed if claimed == asked.limit else 0
     left = max(left, int(poll.woken or poll.gone))
     if left > 0:
-        await engine.arun(calls.wake(asked.queue, left))
+        await engine.arun(commands.Wake(asked.queue, left))

@@ -1,290 +1,234 @@
-"""Workers over HTTP, with the service key: leases, claims, and what became of jobs. See docs/remote-workers.md."""
+"""Workers over HTTP, with the service key: each command that a worker gives is posted under its name, and answered with
+what it gives. See docs/remote-workers.md."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated, Any
-from uuid import UUID
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 import msgspec
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from penstock.engine import calls
-from penstock.engine.call import Call
-from penstock.engine.http import messages
-from penstock.errors import LeaseLost
-from penstock.job import JobState, Lease
-from penstock.json import clean
-from penstock.server.dependencies import Shared, service_only
-from penstock.server.http.models import Text
+from penstock.engine import commands as c
+from penstock.engine.commands.command import Command, result_of
+from penstock.engine.http.wire import SENT, Beat, Beaten, ClaimOrWait, CompletionBody, encoded, path_of
+from penstock.engine.postgres.engine import PostgresEngine
+from penstock.errors import InvalidInput, LeaseLost
+from penstock.json import clean, encode_output, loads
+from penstock.server.dependencies import Services, Shared, service_only
 from penstock.server.http.problems import Problem
-from penstock.server.http.route import CheckedRoute
+from penstock.server.http.route import CheckedRoute, refuse_many
 from penstock.server.http.statuses import problems
-from penstock.server.work import complete, job_routes, long_poll, models, uploads
-from penstock.server.work.models import Batch, Held
+from penstock.server.work import long_poll, uploads
+from penstock.server.work.complete import complete_and_enqueue
+from penstock.server.work.schemas import described_as
 from penstock.server.work.waiting import WaitingWorkers
 
-router = APIRouter(route_class=CheckedRoute, prefix="/api/work", tags=["workers"], dependencies=[Depends(service_only)])
-router.include_router(job_routes.router)
-router.include_router(uploads.router)
-
-LeaseInPath = Annotated[int, Path(ge=0, le=2**53, description="The worker's lease.")]
-_JSON = "application/json"
-_encode = msgspec.json.Encoder().encode
-_KEY = problems(403)
-_GONE = problems(403, 410)
+router = APIRouter(route_class=CheckedRoute, tags=["workers"], dependencies=[Depends(service_only)])
+router.include_router(uploads.router, prefix="/api/work")
 
 
-def workers_of(shared: Shared) -> WaitingWorkers:
-    assert shared.workers is not None
-    return shared.workers
+class Asked(NamedTuple):
+    """A request of a worker's, and what it is answered with."""
+
+    request: Request
+    services: Services
+
+    @property
+    def engine(self) -> PostgresEngine:
+        return self.services.app.engine
+
+    @property
+    def workers(self) -> WaitingWorkers:
+        assert self.services.workers is not None
+        return self.services.workers
+
+    async def be_tended(self) -> None:
+        """Workers without a database cannot do what happens by itself: while there are any, this server does."""
+        if self.services.upkeep is not None:
+            await self.services.upkeep.ensure()
 
 
-Workers = Annotated[WaitingWorkers, Depends(workers_of)]
+async def _run(command: Command[Any], asked: Asked) -> object:
+    return await asked.engine.arun(command)
 
 
-def _answer(message: object) -> Response:
-    return Response(_encode(message), media_type=_JSON)
+async def _open_lease(command: c.OpenLease, asked: Asked) -> int:
+    await asked.be_tended()
+    return await asked.engine.arun(command)
 
 
-def _gone(lease: int) -> Problem:
-    return Problem(410, f"lease {lease} is gone: its jobs are others' by now; open a new one")
+async def _beat(command: Beat, asked: Asked) -> Beaten:
+    await asked.be_tended()
+    if command.wait == 0:
+        extended = await asked.engine.arun(c.Heartbeat(command.lease))
+        return Beaten(extended.alive, extended.cancelling, extended.seconds)
+    await asked.workers.settle()
+    return await long_poll.beat(asked.engine, asked.workers, asked.request, command)
 
 
-# Leases.
+async def _wait_for_work(command: c.WaitForWork, asked: Asked) -> float | None:
+    await asked.workers.settle()
+    if not (await asked.engine.arun(c.Heartbeat(command.lease))).alive:
+        raise LeaseLost(f"lease {command.lease} is gone: its jobs are others' by now; open a new one")
+    _, again = await asked.workers.register(command.lease, command.queues)
+    return again
 
 
-@router.post(
-    "/leases",
-    summary="Come to work",
-    response_model=models.LeaseOpened,
-    status_code=200,
-    responses=_KEY,
-)
-async def open_lease(body: models.OpenLease, shared: Shared) -> Response:
-    await _be_tended(shared)
-    engine = shared.app.engine
-    call = calls.open_lease(
-        body.worker, seconds=body.seconds, queues=body.queues, host=body.host, pid=body.pid, kinds=body.kinds
-    )
-    lease = await engine.arun(call)
-    extended = await engine.arun(calls.heartbeat(lease))
-    return _answer(messages.Opened(lease, extended.seconds or 30.0))
+async def _stop_waiting(command: c.StopWaiting, asked: Asked) -> None:
+    await asked.workers.unregister(command.lease, command.queues)
 
 
-@router.post(
-    "/leases/{lease}/heartbeat",
-    summary="Keep the lease, and hear what there is to hear",
-    description="Extends the lease for its length. With `wait` the answer is kept back until a job of the worker's is "
-    "to be stopped, one of `queues` has work, or the time is over: one such request after another is all that an idle "
-    "worker needs to send.",
-    response_model=models.Beaten,
-    responses=_KEY,
-)
-async def heartbeat(
-    lease: LeaseInPath, request: Request, shared: Shared, workers: Workers, body: models.Heartbeat | None = None
-) -> Response:
-    await _be_tended(shared)
-    body = body or models.Heartbeat()
-    if body.wait == 0:
-        extended = await shared.app.engine.arun(calls.heartbeat(Lease(lease)))
-        return _answer(messages.Beat(extended.alive, extended.cancelling, extended.seconds))
-    await workers.settle()
-    return _answer(await long_poll.beat(shared.app.engine, workers, request, Lease(lease), body))
+async def _claim(command: ClaimOrWait, asked: Asked) -> object:
+    if command.wait:
+        await asked.be_tended()
+        await asked.workers.settle()
+    return await long_poll.claim(asked.engine, asked.workers, asked.request, command)
 
 
-@router.delete(
-    "/leases/{lease}",
-    summary="Leave: what the lease still holds goes back",
-    response_model=models.GivenBack,
-    responses=_KEY,
-)
-async def close_lease(
-    lease: LeaseInPath,
-    shared: Shared,
-    dead: Annotated[bool, Query(description="The worker died: the attempt counts.")] = False,
-) -> Response:
-    end = calls.expire_lease if dead else calls.close_lease
-    return _answer(messages.Given(await shared.app.engine.arun(end(Lease(lease)))))
+async def _complete(command: c.Complete, asked: Asked) -> object:
+    jobs = [
+        msgspec.structs.replace(job, output=_checked(job.output, f"jobs.{place}."))
+        for place, job in enumerate(command.jobs)
+    ]
+    return await asked.engine.arun(c.Complete(command.lease, jobs))
 
 
-@router.put(
-    "/leases/{lease}/waiting",
-    summary="Ask to be woken for queues",
-    description="The heartbeat that waits tells of work. Claim once more after this: a job may have come just before.",
-    response_model=models.WorkerWaits,
-    responses=_GONE,
-)
-async def wait_for_work(lease: LeaseInPath, body: models.WaitForWork, shared: Shared, workers: Workers) -> Response:
-    await workers.settle()
-    if not (await shared.app.engine.arun(calls.heartbeat(Lease(lease)))).alive:
-        raise _gone(lease)
-    _, again = await workers.register(Lease(lease), body.queues)
-    return _answer(messages.Waits(again is not None, None if again == float("inf") else again))
+async def _remember_step(command: c.RememberStep, asked: Asked) -> bool:
+    return await asked.engine.arun(msgspec.structs.replace(command, output=_checked(command.output)))
 
 
-@router.delete(
-    "/leases/{lease}/waiting",
-    summary="Ask not to be woken",
-    status_code=204,
-    responses=_KEY,
-    response_class=Response,
-)
-async def stop_waiting(
-    lease: LeaseInPath,
-    workers: Workers,
-    queue: Annotated[list[Text] | None, Query(description="Of these queues; default: of all.")] = None,
-) -> Response:
-    await workers.unregister(Lease(lease), queue)
-    return Response(status_code=204)
+async def _complete_and_enqueue(body: CompletionBody, asked: Asked) -> bool:
+    job = msgspec.structs.replace(body.job, output=_checked(body.job.output, "job."))
+    return await complete_and_enqueue(asked.services.app, msgspec.structs.replace(body, job=job))
 
 
-# Finding work.
+async def _run_cleaned(command: Command[Any], asked: Asked) -> object:
+    return await asked.engine.arun(_cleaned(command))
 
 
-@router.post(
-    "/claim",
-    summary="Claim jobs",
-    description="Takes up to `limit` jobs, best first. With `wait` it waits for one when there is none, and keeps the "
-    "lease meanwhile. If the answer does not reach you, say so by `release-unknown`.",
-    response_model=models.ClaimedJobs,
-    responses=_GONE,
-)
-async def claim_jobs(body: models.Claim, request: Request, shared: Shared, workers: Workers) -> Response:
-    if body.wait:
-        await _be_tended(shared)
-        await workers.settle()
+_Run = Callable[[Any, Asked], Awaitable[object]]
+_BY_HAND: dict[type[Any], _Run] = {
+    c.OpenLease: _open_lease,
+    Beat: _beat,
+    c.WaitForWork: _wait_for_work,
+    c.StopWaiting: _stop_waiting,
+    ClaimOrWait: _claim,
+    c.Complete: _complete,
+    c.CompleteAndEnqueue: _complete_and_enqueue,
+    c.RememberStep: _remember_step,
+    c.ReportProgress: _run_cleaned,
+    c.Fail: _run_cleaned,
+    c.Park: _run_cleaned,
+    c.StopCancelled: _run_cleaned,
+}
+
+
+def _checked(output: msgspec.Raw, where: str = "") -> msgspec.Raw:
+    """Refused as a worker of ours would have refused it."""
     try:
-        jobs = await long_poll.claim(shared.app.engine, workers, request, body)
-    except LeaseLost:
-        raise _gone(body.lease) from None
-    return _answer(messages.Claimed([messages.HeldJob.of(job, body.queue) for job in jobs]))
+        value = loads(bytes(output))
+        return c.NULL if value is None else msgspec.Raw(encode_output(value))
+    except RecursionError:
+        raise InvalidInput(f"{where}output", "is nested too deeply") from None
+    except InvalidInput as error:
+        raise type(error)(f"{where}{error.field}", error.problem) from None
 
 
-@router.post(
-    "/release-unknown",
-    summary="Give back what you do not know of",
-    description="After a claim without an answer: what the lease holds besides `known` goes back, at no cost of an "
-    "attempt. Not while another claim of yours is under way.",
-    response_model=models.GivenBackJobs,
-    responses=_KEY,
-)
-async def release_unknown(body: models.ReleaseUnknown, shared: Shared) -> Response:
-    call = calls.release_unknown(Lease(body.lease), body.known, body.seconds)
-    return _answer(messages.Given(await shared.app.engine.arun(call)))
-
-
-@router.post(
-    "/wake",
-    summary="Tell another worker of work",
-    status_code=204,
-    responses=_KEY,
-    response_class=Response,
-)
-async def wake_worker(body: models.Wake, shared: Shared) -> Response:
-    await shared.app.engine.arun(calls.wake(body.queue, body.jobs))
-    return Response(status_code=204)
-
-
-@router.get(
-    "/backlog",
-    summary="What queues have at hand",
-    response_model=list[models.QueueBacklog],
-    responses=_KEY,
-)
-async def get_backlog(
-    shared: Shared,
-    queue: Annotated[list[Text], Query(min_length=1, max_length=1000)],
-    most: Annotated[int, Query(ge=1, le=1_000_000, description="Ready jobs are counted no further.")] = 10_000,
-) -> Response:
-    found = await shared.app.engine.arun(calls.backlog(queue, most))
-    return _answer([messages.Waiting(each.queue, each.ready, each.running, each.oldest_s) for each in found])
-
-
-# What became of jobs.
-
-
-@router.post("/progress", summary="Say how far jobs are", response_model=models.JobFates, responses=_KEY)
-async def report_progress(body: models.ProgressBatch, shared: Shared) -> Response:
-    reports = [_said(job.model_dump(exclude={"id", "claims"}, exclude_none=True)) for job in body.jobs]
-    told = await shared.app.engine.arun(calls.report_progress(Lease(body.lease), body.jobs, reports))
-    return _fates(body, {id: {"cancel_requested": cancel} for id, cancel in told.items()})
-
-
-@router.post(
-    "/complete",
-    summary="Jobs are done",
-    response_model=models.JobFates,
-    responses=problems(403, 409),
-)
-async def complete_jobs(body: models.CompleteBatch, shared: Shared) -> Response:
-    if body.enqueue:
-        accepted = await complete.complete_and_enqueue(shared.app, body)
-        return _fates(body, {body.jobs[0].id: {}} if accepted else {})
-    refused = set(await shared.app.engine.arun(complete.complete_jobs(body)))
-    return _fates(body, {job.id: {} for job in body.jobs if job.id not in refused})
-
-
-@router.post("/fail", summary="Attempts have failed", response_model=models.JobFates, responses=_KEY)
-async def fail_jobs(body: models.FailBatch, shared: Shared) -> Response:
-    errors = [_said(job.model_dump(exclude={"id", "claims"}, exclude_none=True)) for job in body.jobs]
-    return await _become(body, shared, calls.fail(Lease(body.lease), body.jobs, errors))
-
-
-@router.post("/snooze", summary="Look again later", response_model=models.JobFates, responses=_KEY)
-async def snooze_jobs(body: models.SnoozeBatch, shared: Shared) -> Response:
-    return await _become(body, shared, calls.snooze(Lease(body.lease), body.jobs, [job.seconds for job in body.jobs]))
-
-
-@router.post(
-    "/park",
-    summary="Put jobs aside that this worker does not know",
-    description="It has no handler of their kind, or none that takes their arguments. Costs no attempt: a worker that "
-    "names the kind when it comes to work gets them at once, and others when some time has passed.",
-    response_model=models.JobFates,
-    responses=_KEY,
-)
-async def park_jobs(body: models.ParkBatch, shared: Shared) -> Response:
-    reasons = [clean(job.reason) for job in body.jobs]
-    return await _become(body, shared, calls.park(Lease(body.lease), body.jobs, reasons))
-
-
-@router.post(
-    "/release", summary="Give jobs back, at no cost of an attempt", response_model=models.JobFates, responses=_KEY
-)
-async def release_jobs(body: models.ReleaseBatch, shared: Shared) -> Response:
-    released = await shared.app.engine.arun(calls.release(Lease(body.lease), body.jobs))
-    return _fates(body, {id: {} for id in released})
-
-
-@router.post("/cancelled", summary="Jobs were stopped as asked", response_model=models.JobFates, responses=_KEY)
-async def confirm_cancelled(body: models.CancelledBatch, shared: Shared) -> Response:
-    accepted: dict[UUID, Mapping[str, Any]] = {}
-    for reason in {job.reason: None for job in body.jobs}:
-        those = [job for job in body.jobs if job.reason == reason]
-        ids = await shared.app.engine.arun(calls.stop_cancelled(Lease(body.lease), those, clean(reason)))
-        accepted |= {id: {} for id in ids}
-    return _fates(body, accepted)
-
-
-async def _become(body: Batch, shared: Shared, call: Call[dict[UUID, tuple[JobState, datetime | None]]]) -> Response:
-    became = await shared.app.engine.arun(call)
-    return _fates(body, {id: {"state": state, "run_at": run_at} for id, (state, run_at) in became.items()})
-
-
-def _fates(body: Batch, accepted: Mapping[UUID, Mapping[str, Any]]) -> Response:
-    jobs: list[Held] = body.jobs
-    return _answer(
-        messages.Fates([messages.Fate(job.id, job.id in accepted, **accepted.get(job.id, {})) for job in jobs])
-    )
-
-
-def _said(document: dict[str, Any]) -> dict[str, Any]:
+def _cleaned(value: Any) -> Any:
     """With texts that Postgres can hold."""
-    return {name: clean(value) if isinstance(value, str) else value for name, value in document.items()}
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_cleaned(each) for each in value]
+        case msgspec.Struct():
+            changed = {name: _cleaned(getattr(value, name)) for name in value.__struct_fields__}
+            return msgspec.structs.replace(value, **changed)
+    return value
 
 
-async def _be_tended(shared: Shared) -> None:
-    """Workers without a database cannot do what happens now and then: while there are any, this server does."""
-    if shared.upkeep is not None:
-        await shared.upkeep.ensure()
+def _serve(kind: type[Command[Any]]) -> None:
+    """Makes the route of a command."""
+    run: _Run = _BY_HAND.get(kind, _run)
+    shape = CompletionBody if kind is c.CompleteAndEnqueue else kind
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(shape).decode
+    path = path_of(kind)
+
+    async def answer(request: Request, shared: Shared) -> Response:
+        body = await request.body()
+        refuse_many(body)
+        command = read(decode, body)
+        _refuse_twice(command)
+        try:
+            return Response(encoded(await run(command, Asked(request, shared))), media_type="application/json")
+        except LeaseLost as error:
+            raise Problem(410, str(error)) from None
+
+    summary, _, more = inspect.cleandoc(kind.__doc__ or "").replace("\n", " ").partition(". ")
+    router.add_api_route(
+        path, answer, methods=["POST"], operation_id=path.rpartition("/")[2].replace("-", "_"),
+        summary=summary.rstrip("."), description=more or None, response_class=Response,
+        responses=problems(403, 409, 410),
+        openapi_extra=described_as(shape, result_of(kind)),
+    )  # fmt: skip
+
+
+def read(decode: Callable[[bytes], Any], body: bytes) -> Any:
+    """A body as what it should be; refused by the name of the field at fault."""
+    try:
+        try:
+            return decode(body)
+        except msgspec.ValidationError as error:
+            if "Expected `int`, got `float`" not in str(error):
+                raise
+            return decode(msgspec.json.encode(_whole(msgspec.json.decode(body))))
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput("body", f"is not JSON: {error}") from None
+    except RecursionError:
+        raise InvalidInput("body", "is nested too deeply") from None
+
+
+_THEIRS = ("output", "args", "options", "rollup")
+
+
+def _whole(value: Any) -> Any:
+    """With 17.0 as 17, which is the same to JSON: some languages know no other number. Not in what is a user's own."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case dict():
+            return {name: each if name in _THEIRS else _whole(each) for name, each in value.items()}
+        case list():
+            return [_whole(each) for each in value]
+    return value
+
+
+_REFUSAL = re.compile(r"(?P<problem>.*?)(?: - at `(?P<where>[^`]*)`)?", re.DOTALL)
+_NAMED = re.compile(r"Object (?P<problem>missing required|contains unknown) field `(?P<field>[^`]*)`")
+
+
+def _refusal(told: str) -> InvalidInput:
+    """msgspec's words: Expected `int`, got `str` - at `$.jobs[0].id`."""
+    match = _REFUSAL.fullmatch(told)
+    assert match is not None
+    where = re.sub(r"\[(\d+)\]", r".\1", match["where"] or "$").removeprefix("$").strip(".")
+    problem = match["problem"]
+    if named := _NAMED.match(problem):
+        where = f"{where}.{named['field']}".strip(".")
+        problem = "is required" if named["problem"].startswith("missing") else "is not known here"
+    return InvalidInput(where or "body", problem.replace("`", ""))
+
+
+def _refuse_twice(command: object) -> None:
+    jobs = getattr(command, "jobs", None)
+    if isinstance(jobs, list) and len({job.id for job in jobs}) < len(jobs):
+        raise InvalidInput("jobs", "the same id twice")
+
+
+for _kind in SENT:
+    if _kind is not c.Claim:  # which ClaimOrWait is more than
+        _serve(_kind)

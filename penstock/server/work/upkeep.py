@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from penstock.app import Penstock
 from penstock.engine import PostgresEngine
-from penstock.engine.call import Call
+from penstock.engine.commands import CloseLease
+from penstock.engine.commands.command import Command
+from penstock.engine.loop import Loop
 from penstock.worker.cron import Cron
 from penstock.worker.leases import Leases
-from penstock.worker.loop import Loop
 from penstock.worker.maintenance import Maintenance
 from penstock.worker.sweeper import Sweeper
 
@@ -48,7 +49,7 @@ class Upkeep:
         for loop in self._loops:
             await loop.stop()
         if self._leases is not None:
-            await self._app.engine.close_lease(self._leases.lease)
+            await self._app.engine.arun(CloseLease(self._leases.lease))
         self._loops, self._leases = [], None
 
 
@@ -56,9 +57,10 @@ class _Unheard:
     """In a listener's place: nothing needs to be heard here."""
 
     listening = True
+    heard_at = 0.0
 
     def __init__(self, engine: PostgresEngine) -> None:
         self._engine = engine
 
-    async def run_call(self, call: Call[T]) -> T:
-        return await self._engine.arun(call)
+    async def run_command(self, command: Command[T], /) -> T:
+        return await self._engine.arun(command)

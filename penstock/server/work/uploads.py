@@ -6,29 +6,27 @@ from uuid import UUID
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import Field
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from penstock.engine import calls
-from penstock.engine.http.messages import StoredFile
+from penstock.engine import commands
 from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
 from penstock.job import ClaimedJob, Job, Lease
 from penstock.json import encode_args
 from penstock.server.dependencies import Shared
-from penstock.server.http.models import Shape
 from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
-from penstock.server.work.job_routes import ClaimsAsked, LeaseAsked, refuse_others
 
 router = APIRouter(route_class=CheckedRoute)
 
+LeaseAsked = Annotated[int, Query(ge=0, le=2**53, description="The worker's lease.")]
+ClaimsAsked = Annotated[int, Query(ge=0, le=2**31 - 1, description="`claims` of the job as it was claimed.")]
 Name = Annotated[str, Path(min_length=1, max_length=1000, description="resume.pdf, or audio/chapter1.mp3.")]
 
 
-class Stored(Shape):
+class Stored(BaseModel):
     id: UUID
     job: UUID
     owner: str | None
@@ -70,17 +68,16 @@ async def upload_artifact(
     lease: LeaseAsked,
     claims: ClaimsAsked,
     type: Annotated[str | None, Query(description="What it is, e.g. audio_mp3.")] = None,
-    content_type: Annotated[
-        str | None, Query(alias="contentType", description="Default: by the ending of the name.")
-    ] = None,
+    content_type: Annotated[str | None, Query(description="Default: by the ending of the name.")] = None,
     duration: Annotated[float | None, Query(description="Of sound or film, in seconds.")] = None,
     metadata: Annotated[str | None, Query(description="A JSON object.")] = None,
-    expires_in: Annotated[float | None, Query(alias="expiresIn", description="Seconds; `inf` keeps it.")] = None,
+    expires_in: Annotated[float | None, Query(description="Seconds; `inf` keeps it.")] = None,
     overwrite: bool = True,
     path: Annotated[str | None, Query(description="Where in its owner's folder, instead of its job's.")] = None,
 ) -> Response:
-    await refuse_others(shared, Lease(lease), id, claims)
-    job = await shared.app.engine.arun(calls.get_job(id))
+    if not await shared.app.engine.arun(commands.Holds(Lease(lease), id, claims)):
+        raise _lost(id)
+    job = await shared.app.engine.arun(commands.GetJob(id))
     if job is None:
         raise _lost(id)
     try:
@@ -92,11 +89,9 @@ async def upload_artifact(
         raise _lost(id) from None
     except ArtifactExists as error:
         raise Problem(409, str(error)) from None
-    except InvalidInput as error:
-        raise InvalidInput(to_camel(error.field), error.problem) from None
     except ClientDisconnect:
         raise Problem(400, "the file did not arrive as a whole") from None
-    return Response(msgspec.json.encode(StoredFile.of(artifact)), media_type="application/json")
+    return Response(msgspec.json.encode(artifact), media_type="application/json")
 
 
 def _lost(id: UUID) -> Problem:

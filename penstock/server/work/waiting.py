@@ -12,12 +12,12 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine import Cursor, PostgresEngine, calls
-from penstock.engine.call import Call, first
+from penstock.engine import PostgresEngine, commands
+from penstock.engine.loop import Loop
 from penstock.engine.postgres.errors import is_lost
 from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.statement import Statement, first
 from penstock.job import Lease
-from penstock.worker.loop import Loop
 
 log = logging.getLogger("penstock.server")
 
@@ -81,7 +81,6 @@ class WaitingWorkers(Loop):
         self._seen: OrderedDict[Lease, float] = OrderedDict()
         self._registered: dict[Lease, set[str]] = {}
         self._left: OrderedDict[Lease, tuple[float, Sequence[str]]] = OrderedDict()
-        self._cursors: OrderedDict[tuple[Lease, str], Cursor] = OrderedDict()
         self._settled = asyncio.Event()
         self._passing_on: set[asyncio.Task[None]] = set()
 
@@ -140,7 +139,7 @@ class WaitingWorkers(Loop):
         backend = self._backend
         if backend is None:
             return False, None
-        again = await self._engine.arun(calls.wait_for_work(lease, queues, backend=backend))
+        again = await self._engine.arun(commands.WaitForHand(lease, queues, backend=backend))
         new = lease not in self._registered
         if backend == self._backend:
             if len(self._registered) > _MOST:
@@ -151,7 +150,7 @@ class WaitingWorkers(Loop):
 
     async def unregister(self, lease: Lease, queues: Sequence[str] | None = None) -> None:
         """Has it woken no more for these queues, or for any."""
-        await self._engine.arun(calls.stop_waiting(lease, queues))
+        await self._engine.arun(commands.StopWaiting(lease, queues))
         self._leave_out(lease, queues)
 
     def _leave_out(self, lease: Lease, queues: Sequence[str] | None = None) -> None:
@@ -166,20 +165,12 @@ class WaitingWorkers(Loop):
                 self._left.popitem(last=False)
 
     async def has_work(self, queues: Sequence[str]) -> bool:
-        return any(each.ready for each in await self._engine.arun(calls.backlog(queues, 1)))
-
-    def cursor(self, lease: Lease, queue: str) -> Cursor:
-        """Where this worker's claims go on."""
-        cursor = self._cursors.pop((lease, queue), None) or Cursor()
-        self._cursors[lease, queue] = cursor
-        if len(self._cursors) > _MOST:
-            self._cursors.popitem(last=False)
-        return cursor
+        return any(each.ready for each in await self._engine.arun(commands.Backlog(queues, 1)))
 
     async def lose_sight(self, lease: Lease) -> None:
         """The worker is gone, or came to another process: nobody is to be told of work through this one."""
         if self._backend is not None:
-            await self._engine.arun(calls.lose_sight(lease, self._backend))
+            await self._engine.arun(commands.LoseSight(lease, self._backend))
         self._leave_out(lease)
 
     # Listening.
@@ -210,7 +201,7 @@ class WaitingWorkers(Loop):
         assert notices.connection is not None
         notices.stop_reading()
         try:
-            call: Call[Any] = Call("select pg_backend_pid()", [], first)
+            call: Statement[Any] = Statement("select pg_backend_pid()", [], first)
             cursor = await notices.connection.execute(call.text.encode())
             return int(call.read(await cursor.fetchall()))
         finally:
@@ -256,7 +247,7 @@ class WaitingWorkers(Loop):
 
     async def _pass_on(self, queues: Sequence[str]) -> None:
         for queue in queues:
-            await self._engine.arun(calls.wake(queue, 1))
+            await self._engine.arun(commands.Wake(queue, 1))
 
     async def _pass_on_unless_seen(self, lease: Lease, since: float) -> None:
         """What a worker was told of, and did not come back after, is for another."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from penstock.engine import calls
+from penstock.engine import commands
 from penstock.errors import InvalidInput, UniqueKeyTaken, UnknownJob
 from penstock.job import NewJob
 from tests.engine.machine.model import CANCELLED, FAILED, SUCCEEDED
@@ -107,7 +107,7 @@ class ClientRules(World):
     @rule(client=clients, indexes=st.lists(indexes, min_size=1, max_size=2))
     def cancel(self, client: int, indexes: list[int]) -> None:
         ids = list({pick(list(self.model.rows), index) for index in indexes})
-        reached = self.clients[client].run(calls.cancel(ids))
+        reached = self.clients[client].run(commands.Cancel(ids))
         assert set(reached) == {id for id in ids if self.model.rows[id].live}
         self.model.cancel(ids)
 
@@ -119,9 +119,9 @@ class ClientRules(World):
         hand = self.clients[client]
         if revived is None:
             with pytest.raises(UniqueKeyTaken):
-                hand.run(calls.retry(ids, queue))
+                hand.run(commands.Retry(ids, queue))
             return
-        assert hand.run(calls.retry(ids, queue)) == [row.id for row in revived]
+        assert hand.run(commands.Retry(ids, queue)) == [row.id for row in revived]
         self.model.retry(revived, queue)
         self.may_go_back = True
 
@@ -130,16 +130,16 @@ class ClientRules(World):
     def purge(self, client: int, indexes: list[int]) -> None:
         rows = {row.id: row for row in (pick(list(self.model.rows.values()), index) for index in indexes)}
         filter = {"ids": list(rows), "state": ["succeeded", "failed", "cancelled"]}
-        assert self.clients[client].run(calls.purge_where(filter)) == self.model.purge(rows.values())
+        assert self.clients[client].run(commands.PurgeWhere(filter)) == self.model.purge(rows.values())
 
     @rule(client=clients, queue=queues, paused=st.booleans())
     def pause_or_resume(self, client: int, queue: str, paused: bool) -> None:
         self.lanes[queue].paused = paused
-        self.clients[client].run(calls.set_queue(queue, {"paused": paused}))
+        self.clients[client].run(commands.SetQueue(queue, {"paused": paused}))
 
     @rule(client=clients, more=st.booleans())
     def widen_or_narrow(self, client: int, more: bool) -> None:
         lane = self.lanes["narrow"]
         running = [row for row in self.model.live_rows() if row.queue == lane.name and row.lease is not None]
         lane.max_running = max(len(running), 4 if more else 1)
-        self.clients[client].run(calls.set_queue(lane.name, {"max_running": lane.max_running}))
+        self.clients[client].run(commands.SetQueue(lane.name, {"max_running": lane.max_running}))

@@ -1,15 +1,15 @@
 """What workers do, in time and too late, and what time does to them."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from penstock.engine import calls
-from penstock.engine.call import Call
+from penstock.engine import commands
+from penstock.engine.commands import Command
 from penstock.errors import LeaseLost
 from penstock.job import ClaimedJob, JobState, Lease
 from tests.engine.machine.lanes import PERIOD
@@ -17,10 +17,10 @@ from tests.engine.machine.model import Row
 from tests.engine.machine.shapes import KINDS, queues
 from tests.engine.machine.world import LEASE_SECONDS, WORKERS, MachineWorker, World, pick
 from tests.engine.sizes import carries_its_own
+from tests.kit import saying
 
 indexes = st.integers(0, 1000)
 workers = st.integers(0, WORKERS - 1)
-Fates = dict[Any, tuple[JobState, Any]]
 
 
 def anybody_holds_a_job(machine: World) -> bool:
@@ -28,14 +28,14 @@ def anybody_holds_a_job(machine: World) -> bool:
 
 
 REPORTS: dict[str, Any] = {
-    "complete": lambda lease, job: calls.complete(lease, [job], [b"1"]),
-    "fail": lambda lease, job: calls.fail(lease, [job], [{"error": "late"}]),
-    "snooze": lambda lease, job: calls.snooze(lease, [job], [1]),
-    "park": lambda lease, job: calls.park(lease, [job], ["late"]),
-    "release": lambda lease, job: calls.release(lease, [job]),
-    "stop": lambda lease, job: calls.stop_cancelled(lease, [job]),
-    "progress": lambda lease, job: calls.report_progress(lease, [job], [{"percent": 50}]),
-    "step": lambda lease, job: calls.remember_step(lease, job, "late", b"1"),
+    "complete": lambda lease, job: saying.complete(lease, [job], [b"1"]),
+    "fail": lambda lease, job: saying.fail(lease, [job], [{"error": "late"}]),
+    "snooze": lambda lease, job: saying.snooze(lease, [job], [1]),
+    "park": lambda lease, job: saying.park(lease, [job], ["late"]),
+    "release": lambda lease, job: saying.release(lease, [job]),
+    "stop": lambda lease, job: saying.stop_cancelled(lease, [job]),
+    "progress": lambda lease, job: saying.report_progress(lease, [job], [{"percent": 50}]),
+    "step": lambda lease, job: saying.remember_step(lease, job, "late", b"1"),
 }
 
 
@@ -56,11 +56,15 @@ class WorkerRules(World):
         me, lane = self.workers[worker], self.lanes[queue]
         if me.lease not in self.model.leases:
             with pytest.raises(LeaseLost):
-                me.hand.run(calls.claim(me.lease, queue, limit))
+                me.hand.run(commands.Claim(me.lease, queue, limit))
             me.lease, me.held = self.open_lease(me.hand), []
         kinds = KINDS[:2] if how == "kinds" and lane.max_running_per_key is None and lane.rate_per_key is None else None
         cursor = me.cursor(queue) if how == "cursor" else None
-        claimed = me.hand.run(calls.claim(me.lease, queue, limit, cursor, kinds=kinds))
+        if cursor is None:
+            claimed = me.hand.run(commands.Claim(me.lease, queue, limit, kinds=kinds))
+        else:
+            claimed = me.hand.run(cursor.claim(me.lease, queue, limit))
+            cursor.advance(claimed, limit)
 
         # a start counts towards the rate for a hundredth of the period longer than it must
         sure, most = (lane.fitting(self.model, limit, kinds, PERIOD * share) for share in (1.01, 1))
@@ -87,7 +91,7 @@ class WorkerRules(World):
         jobs = list({job.id: job for job in (pick(holder.held, index) for index in indexes)}.values())
         lost = [job for lease, job in self.stale if lease == holder.lease and job.id not in {own.id for own in jobs}]
         lost = list({job.id: job for job in lost[:late]}.values())
-        refused = holder.hand.run(calls.complete(holder.lease, jobs + lost, [b"1"] * len(jobs + lost)))
+        refused = holder.hand.run(saying.complete(holder.lease, jobs + lost, [b"1"] * len(jobs + lost)))
         assert set(refused) == {job.id for job in lost}
         self.accept(*jobs)
         self.model.complete(jobs)
@@ -100,7 +104,7 @@ class WorkerRules(World):
     )
     def fail(self, worker: int, index: int, about: dict[str, Any]) -> None:
         holder, job, row = self._one_held(worker, index)
-        fates = holder.hand.run(calls.fail(holder.lease, [job], [{"error": "boom", **about}]))
+        fates = holder.hand.run(saying.fail(holder.lease, [job], [{"error": "boom", **about}]))
         state, run_at = self._fate(fates, job)
         assert self.model.fail(row, final="final" in about, run_at=run_at) is state
 
@@ -108,26 +112,27 @@ class WorkerRules(World):
     @rule(worker=workers, index=indexes, seconds=st.sampled_from((0, 20)))
     def snooze(self, worker: int, index: int, seconds: float) -> None:
         holder, job, row = self._one_held(worker, index)
-        state, run_at = self._fate(holder.hand.run(calls.snooze(holder.lease, [job], [seconds])), job)
+        state, run_at = self._fate(holder.hand.run(saying.snooze(holder.lease, [job], [seconds])), job)
         assert self.model.snooze(row, run_at) is state
 
     @precondition(anybody_holds_a_job)
     @rule(worker=workers, index=indexes)
     def park(self, worker: int, index: int) -> None:
         holder, job, row = self._one_held(worker, index)
-        state, run_at = self._fate(holder.hand.run(calls.park(holder.lease, [job], ["not known here"])), job)
+        state, run_at = self._fate(holder.hand.run(saying.park(holder.lease, [job], ["not known here"])), job)
         assert self.model.park(row, run_at) is state
 
-    def _fate(self, fates: Fates, job: ClaimedJob) -> tuple[JobState, Any]:
-        assert fates.keys() == {job.id}
+    def _fate(self, fates: Sequence[commands.Became], job: ClaimedJob) -> tuple[JobState, datetime | None]:
+        [fate] = fates
+        assert fate.id == job.id
         self.accept(job)
-        return fates[job.id]
+        return fate.state, fate.run_at
 
     @precondition(anybody_holds_a_job)
     @rule(worker=workers, index=indexes)
     def release(self, worker: int, index: int) -> None:
         holder, job, row = self._one_held(worker, index)
-        assert holder.hand.run(calls.release(holder.lease, [job])) == [job.id]
+        assert holder.hand.run(saying.release(holder.lease, [job])) == [job.id]
         self.accept(job)
         self.model.give_back([row], costs_attempt=False)
 
@@ -135,7 +140,7 @@ class WorkerRules(World):
     @rule(worker=workers, index=indexes)
     def stop_cancelled(self, worker: int, index: int) -> None:
         holder, job, row = self._one_held(worker, index)
-        assert holder.hand.run(calls.stop_cancelled(holder.lease, [job])) == [job.id]
+        assert holder.hand.run(saying.stop_cancelled(holder.lease, [job])) == [job.id]
         self.accept(job)
         self.model.stop_cancelled(row)
 
@@ -145,8 +150,8 @@ class WorkerRules(World):
         holder, job, row = self._one_held(worker, index)
         # a flow's own last step starts from nothing, and yet the flow does not go back
         percent = more if row.is_flow else min(100, row.percent + more)
-        told = holder.hand.run(calls.report_progress(holder.lease, [job], [{"percent": percent}]))
-        assert told == {job.id: row.cancel_requested}
+        told = holder.hand.run(saying.report_progress(holder.lease, [job], [{"percent": percent}]))
+        assert told == [commands.Wanted(job.id, row.cancel_requested)]
         row.percent = max(row.percent, percent)
 
     @precondition(lambda self: self.stale or anybody_holds_a_job(self))
@@ -157,7 +162,7 @@ class WorkerRules(World):
         others = [(me.lease, job) for other in self.workers if other is not me for job in other.held]
         lease, job = pick(self.stale + others, index) if self.stale + others else (Lease(0), me.held[0])
         before = self.everything()
-        call: Call[Any] = REPORTS[report](lease, job)
+        call: Command[Any] = REPORTS[report](lease, job)
         answer = me.hand.run(call)
         assert answer == [job.id] if report == "complete" else not answer
         assert self.everything() == before
@@ -165,7 +170,7 @@ class WorkerRules(World):
     @rule(worker=workers)
     def extend_lease(self, worker: int) -> None:
         me = self.workers[worker]
-        extended = me.hand.run(calls.extend_lease(me.lease))
+        extended = me.hand.run(commands.ExtendLease(me.lease))
         alive, cancelling = extended.alive, extended.cancelling
         assert alive is (me.lease in self.model.leases)
         assert set(cancelling) == {job.id for job in me.held if self.model.rows[job.id].cancel_requested}
@@ -175,7 +180,7 @@ class WorkerRules(World):
     @rule(worker=workers)
     def leave(self, worker: int) -> None:
         me = self.workers[worker]
-        assert me.hand.run(calls.close_lease(me.lease)) == len(me.held)
+        assert me.hand.run(commands.CloseLease(me.lease)) == len(me.held)
         self._give_back(me.held)
         self.model.leases.pop(me.lease, None)
         self.forget_lost_claims()
@@ -185,7 +190,7 @@ class WorkerRules(World):
     def lose_the_answer_to_a_claim(self, worker: int, known: int) -> None:
         me = self.workers[worker]
         unknown = me.held[known:]
-        released = me.hand.run(calls.release_unknown(me.lease, [job.id for job in me.held[:known]]))
+        released = me.hand.run(commands.ReleaseUnknown(me.lease, [job.id for job in me.held[:known]]))
         assert set(released) == {job.id for job in unknown}
         self._give_back(unknown)
 
@@ -199,14 +204,14 @@ class WorkerRules(World):
 
     @rule(worker=workers)
     def promote(self, worker: int) -> None:
-        assert self.workers[worker].hand.run(calls.promote()) == self.model.promote()
+        assert self.workers[worker].hand.run(commands.Promote()) == self.model.promote()
 
     @rule(worker=workers)
     def reclaim(self, worker: int) -> None:
-        assert self.workers[worker].hand.run(calls.reclaim()) == self.model.reclaim()
+        assert self.workers[worker].hand.run(commands.Reclaim()) == self.model.reclaim()
 
     @rule(worker=workers)
     def maintain(self, worker: int) -> None:
-        report = self.workers[worker].hand.run(calls.maintain())
+        report = self.workers[worker].hand.run(commands.Maintain())
         assert report is not None
         assert (report["promoted"], report["reclaimed"]) == (self.model.promote(), self.model.reclaim())

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from penstock.engine import Cursor, calls
+from penstock.engine import Cursor, commands
 from penstock.job import ClaimedJob, JobState, Lease
 from tests.engine.draining import drain
 from tests.engine.hand import Hand
@@ -60,7 +60,7 @@ class World(RuleBasedStateMachine):
         self._set_clocks()
         self.lanes: dict[str, Lane] = lanes()
         for lane in self.lanes.values():
-            self.watcher.run(calls.set_queue(lane.name, lane.settings))
+            self.watcher.run(commands.SetQueue(lane.name, lane.settings))
         self.workers = [MachineWorker(hand, self.open_lease(hand)) for hand in hands[1 + CLIENTS :]]
         self.stale: list[tuple[Lease, ClaimedJob]] = []
         self.accepted: set[tuple[UUID, int]] = set()
@@ -76,7 +76,7 @@ class World(RuleBasedStateMachine):
         self._set_clocks()
 
     def open_lease(self, hand: Hand) -> Lease:
-        lease = hand.run(calls.open_lease("worker", seconds=LEASE_SECONDS, kinds=KINDS[:2]))
+        lease = hand.run(commands.OpenLease("worker", seconds=LEASE_SECONDS, kinds=KINDS[:2]))
         self.model.come_to_work(lease, self.model.now + timedelta(seconds=LEASE_SECONDS), KINDS[:2])
         return lease
 

@@ -2,7 +2,7 @@
 -- caller's; for the rest see announce_artifact.
 create or replace function penstock.begin_artifact(
   p_lease bigint, p_job uuid, p_claims int, p_id uuid, p_name text, p_path text, p_content_type text, p_type text,
-  p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean
+  p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean
 )
 returns table (id uuid, fresh boolean, room bigint, storage bigint)
 language plpgsql

@@ -1,7 +1,7 @@
 -- A worker arrives. Without a length its lease is as long as the longest that its queues ask for, else 30 seconds.
 -- p_kinds is what it has handlers of: jobs that waited for such a worker wait no longer.
 create or replace function penstock.open_lease(
-  p_worker text, p_length interval default null, p_queues text[] default '{}',
+  p_worker text, p_seconds double precision default null, p_queues text[] default '{}',
   p_host text default null, p_pid int default null, p_kinds text[] default null
 )
 returns bigint
@@ -10,14 +10,15 @@ as $$
 declare
   v_now timestamptz := penstock.clock();
   v_lease bigint;
+  v_length interval;
 begin
-  p_length := coalesce(
-    p_length, (select max(lease_length) from penstock.queues where name = any(p_queues)), interval '30 seconds');
-  if p_length <= interval '0' then
-    raise exception 'lease length must be positive, not %', p_length using errcode = 'PS001';
+  v_length := coalesce(
+    make_interval(secs => p_seconds), (select max(lease_length) from penstock.queues where name = any(p_queues)), interval '30 seconds');
+  if v_length <= interval '0' then
+    raise exception 'lease length must be positive, not %', v_length using errcode = 'PS001';
   end if;
   insert into penstock.leases (worker, host, pid, queues, kinds, length, started_at, expires_at)
-  values (p_worker, p_host, p_pid, p_queues, p_kinds, p_length, v_now, v_now + p_length)
+  values (p_worker, p_host, p_pid, p_queues, p_kinds, v_length, v_now, v_now + v_length)
   returning id into v_lease;
   if p_kinds is not null then
     perform penstock.unpark(p_kinds, p_queues);

@@ -1,16 +1,20 @@
--- What a job waited for and what came of it: the jobs named by its edges, and its children if it is a flow.
-create or replace function penstock.outputs(p_id uuid)
+-- What a job waited for and what came of it, for its holder: the jobs named by its edges, and its children if it is a flow.
+-- Raises PS004 for anybody else.
+create or replace function penstock.outputs(p_lease bigint, p_id uuid, p_claims int)
 returns table (id uuid, name text, kind text, phase text, state penstock.job_state, args jsonb, output jsonb)
-language sql stable
+language plpgsql stable
 set enable_seqscan = off
 set jit = off
 as $$
+begin
+  perform penstock.refuse_others(p_lease, p_id, p_claims);
+  return query
   select h.id, h.options->>'name', h.kind, h.phase, h.state, coalesce(h.args, penstock.payload_of(h.id)), h.output
     from penstock.history as h
-   where h.id = any(array(select waits_for from penstock.edges where job = p_id))
-  union
-  select h.id, h.options->>'name', h.kind, h.phase, h.state, coalesce(h.args, penstock.payload_of(h.id)), h.output
-    from penstock.history as h
-   where h.parent = p_id
-   order by 1
+   where h.id = any(array(
+           select waits_for from penstock.edges where job = p_id
+           union all
+           select child.id from penstock.history as child where child.parent = p_id))
+   order by h.id;
+end
 $$;

@@ -4,7 +4,7 @@
 -- owner's `storage` bytes are left, and PS013 that there are none; confirm_artifact() counts again.
 create or replace function penstock.announce_artifact(
   p_lease bigint, p_job uuid, p_claims int, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text,
-  p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in interval, p_create boolean,
+  p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean,
   p_quota text default null
 )
 returns table (id uuid, fresh boolean, room bigint, storage bigint)
@@ -17,6 +17,7 @@ declare
   v_there penstock.artifacts;
   v_storage bigint := (select q.storage from penstock.quotas as q where q.name = p_quota and p_owner is not null);
   v_used bigint;
+  v_expires_at timestamptz := v_now + make_interval(secs => p_expires_in);
 begin
   if v_storage is not null then
     v_used := penstock.stored_bytes(p_owner);
@@ -27,7 +28,7 @@ begin
   insert into penstock.artifacts (id, job, owner, org, kind, name, type, path, content_type, duration, metadata, state,
                                   created_at, expires_at, lease, claims, quota)
   values (p_id, p_job, p_owner, p_org, p_kind, p_name, p_type, p_path, p_content_type, p_duration, p_metadata,
-          'writing', v_now, v_now + p_expires_in, p_lease, p_claims, p_quota)
+          'writing', v_now, v_expires_at, p_lease, p_claims, p_quota)
       on conflict do nothing;
   if found then
     return query select p_id, true, v_storage - v_used, v_storage;
@@ -57,7 +58,7 @@ begin
   update penstock.artifacts as a
      set job = p_job, kind = p_kind, name = p_name, type = p_type, content_type = p_content_type,
          duration = p_duration, metadata = p_metadata, state = 'writing', created_at = v_now, stored_at = null,
-         expires_at = v_now + p_expires_in, lease = p_lease, claims = p_claims, size = null, digest = null, quota = p_quota
+         expires_at = v_expires_at, lease = p_lease, claims = p_claims, size = null, digest = null, quota = p_quota
    where a.id = v_there.id;
   -- what it replaces makes room
   return query select v_there.id, false, v_storage - penstock.stored_bytes(p_owner), v_storage;

@@ -3,9 +3,7 @@
 import asyncio
 import logging
 
-import psycopg
-
-from penstock.engine.postgres.errors import is_lost
+from penstock.engine.faults import FAULTS, is_lost
 
 log = logging.getLogger("penstock.worker")
 
@@ -44,7 +42,7 @@ class Loop:
             try:
                 await self.run()
                 return
-            except (psycopg.Error, OSError, TimeoutError) as error:
+            except FAULTS as error:
                 # that the database, or the API, is away is said once for all loops, where it is noticed
                 level = logging.DEBUG if is_lost(error) else logging.WARNING
                 log.log(level, "%s: %s; trying again in %.1f s", self.name, " ".join(str(error).split()), pause)

@@ -3,19 +3,21 @@ tell, and then the next one."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from penstock.engine import calls
-from penstock.engine.call import Call
-from penstock.engine.http import RemoteEngine
-from penstock.engine.http.messages import LONGEST_WAIT, Beat
-from penstock.engine.http.requests import extended
+from penstock.engine.commands import StopWaiting, WaitForWork
+from penstock.engine.commands.command import Command
+from penstock.engine.http.wire import LONGEST_WAIT, Beat, Beaten
+from penstock.engine.loop import Loop
+from penstock.engine.protocol import Ears
 from penstock.errors import LeaseLost
 from penstock.job import Lease
-from penstock.worker.loop import Loop
+
+if TYPE_CHECKING:
+    from penstock.engine.http.client import HttpEngine
 
 T = TypeVar("T")
 
@@ -27,34 +29,23 @@ _FIRST_ANSWER = 3.0
 _LOST = 0.2
 
 
-class RemoteListener(Loop):
-    """The twin of Listener where there is no database connection to listen on."""
+class HttpListener(Loop):
+    """Where there is no database connection to listen on."""
 
     name = "listener"
 
-    def __init__(
-        self,
-        engine: RemoteEngine,
-        *,
-        wake: Callable[[], None],
-        heard: Callable[[calls.Extended], None],
-        missed: Callable[[], None],
-        busy: Callable[[], bool],
-    ) -> None:
+    def __init__(self, engine: "HttpEngine", ears: Ears) -> None:
         super().__init__()
         self.connected: object = None
         """What a registration is worth: after a fault the server may have forgotten it."""
         self.heard_at = 0.0
         """When the last heartbeat was sent that had an answer: since then the lease is good for its length."""
         self._engine = engine
-        self._wake = wake
-        self._heard = heard
-        self._missed = missed
-        self._busy = busy
+        self._ears = ears
         self._lease = Lease(0)
         self._length = 30.0
         self._queues: set[str] = set()
-        self._told: list[UUID] = []
+        self._told: Sequence[UUID] = []
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
         self._been_connected = False
@@ -83,18 +74,18 @@ class RemoteListener(Loop):
             except OSError:
                 if self.connected is not None:
                     self.connected = None
-                    self._wake()
-                    self._missed()
+                    self._ears.wake()
+                    self._ears.missed()
                 raise
             if told is not None and lease == self._lease:
                 self._take(told, sent_at)
                 if not told.alive:
                     await asyncio.sleep(_LOST)
 
-    async def _unless_changed(self) -> Beat | None:
+    async def _unless_changed(self) -> Beaten | None:
         """The answer to a heartbeat; None when the lease is another one meanwhile."""
         asking = asyncio.create_task(
-            self._engine.beat(self._lease, queues=sorted(self._queues), told=self._told, wait=self._wait())
+            self._engine.arun(Beat(self._lease, self._wait(), sorted(self._queues), self._told))
         )
         changed = asyncio.create_task(self._changed.wait())
         try:
@@ -109,22 +100,22 @@ class RemoteListener(Loop):
     def _wait(self) -> float:
         if self.connected is None:
             return 0.0  # whether it is there at all
-        return min(LONGEST_WAIT, self._length * (_BUSY_SHARE if self._busy() else _IDLE_SHARE))
+        return min(LONGEST_WAIT, self._length * (_BUSY_SHARE if self._ears.busy() else _IDLE_SHARE))
 
-    def _take(self, told: Beat, sent_at: float) -> None:
+    def _take(self, told: Beaten, sent_at: float) -> None:
         self._length = told.seconds or self._length
         self._told = told.cancelling
         self.heard_at = sent_at
-        self._heard(extended(told))
+        self._ears.heard(told)
         if self.connected is None:
             self.connected = object()
             self._settled.set()
-            self._wake()
+            self._ears.wake()
             if self._been_connected:
-                self._missed()
+                self._ears.missed()
             self._been_connected = True
         elif told.wake:
-            self._wake()
+            self._ears.wake()
 
     async def settle(self) -> None:
         """Waits for the first answer; not long, for the API may be away."""
@@ -132,8 +123,8 @@ class RemoteListener(Loop):
             async with asyncio.timeout(_FIRST_ANSWER):
                 await self._settled.wait()
 
-    async def run_call(self, call: Call[T]) -> T:
-        return await self._engine.arun(call)
+    async def run_command(self, command: Command[T], /) -> T:
+        return await self._engine.arun(command)
 
     async def register(self, queue: str) -> float | None:
         """Asks to be woken for a queue; in how many seconds to look again all the same, if that is known."""
@@ -142,7 +133,7 @@ class RemoteListener(Loop):
         while asked != self._lease:  # which may be another one meanwhile
             asked = self._lease
             try:
-                again = await self._engine.arun(calls.wait_for_work(asked, [queue]))
+                again = await self._engine.arun(WaitForWork(asked, [queue]))
             except (OSError, LeaseLost):
                 return None  # found out and seen to elsewhere
         self._queues.add(queue)
@@ -150,8 +141,8 @@ class RemoteListener(Loop):
 
     async def unregister(self, queue: str) -> None:
         self._queues.discard(queue)
-        await self._engine.arun(calls.stop_waiting(self._lease, [queue]))
+        await self._engine.arun(StopWaiting(self._lease, [queue]))
 
     async def unregister_all(self) -> None:
         self._queues.clear()
-        await self._engine.arun(calls.stop_waiting(self._lease))
+        await self._engine.arun(StopWaiting(self._lease))

@@ -4,35 +4,35 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.engine.http.client import RemoteEngine
 from penstock.engine.http.errors import ApiUnreachable
-from penstock.engine.http.messages import StoredFile
 from penstock.errors import ArtifactExists, DuplicateKey
 from penstock.job import ClaimedJob, Lease
+from penstock.keeper import Keeper, PutChoices
 from penstock.now import run_now
-from penstock.storage.job_files import Keeper, PutChoices
-from penstock.storage.source import Source, chunks_of
+from penstock.source import Source, chunks_of
+
+if TYPE_CHECKING:
+    from penstock.engine.http.client import HttpEngine
 
 _PATIENCE = 120.0
 """Seconds between two pieces, or from the last one to the answer: the store has to finish, too."""
 
-_NAMES = {"content_type": "contentType", "expires_in": "expiresIn"}
-_read = msgspec.json.Decoder(StoredFile).decode
+_read = msgspec.json.Decoder(Artifact).decode
 
 
-class RemoteKeeper:
-    def __init__(self, engine: RemoteEngine, *, blocks: bool = False) -> None:
+class HttpKeeper:
+    def __init__(self, engine: "HttpEngine", *, blocks: bool = False) -> None:
         self._engine = engine
         self._blocks = blocks
 
     def blocking(self) -> Keeper:
-        return RemoteKeeper(self._engine, blocks=True)
+        return HttpKeeper(self._engine, blocks=True)
 
     async def put(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
@@ -44,8 +44,7 @@ class RemoteKeeper:
         tries = self._engine.tries()
         while True:
             try:
-                stored = _read(await self._send(url, chunks_of(data, blocks=self._blocks)))
-                return stored.artifact()
+                return _read(await self._send(url, chunks_of(data, blocks=self._blocks)))
             except DuplicateKey as error:
                 raise ArtifactExists(error.problem) from None
             except (self._engine.transport_error, ApiUnreachable) as error:
@@ -74,7 +73,7 @@ def _query(job: ClaimedJob, lease: Lease, choices: PutChoices) -> str:
             value = msgspec.json.encode(value).decode()
         elif isinstance(value, bool):
             value = str(value).lower()
-        said[_NAMES.get(name, name)] = value
+        said[name] = value
     return urlencode(said)
 
 

@@ -2,21 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 import msgspec
 import psycopg
 
-from penstock.engine import PostgresEngine, calls
-from penstock.engine.call import Call
+from penstock.engine.commands import StopWaiting, WaitForHand
+from penstock.engine.commands.command import Command
+from penstock.engine.loop import Loop
 from penstock.engine.postgres.connections import cut, cut_after
 from penstock.engine.postgres.drivers import AsyncPsycopg, arun_script, one
 from penstock.engine.postgres.listen import Notices
+from penstock.engine.protocol import Ears
 from penstock.job import ClaimedJob, Lease
-from penstock.worker.loop import Loop
+
+if TYPE_CHECKING:
+    from penstock.engine.postgres.engine import PostgresEngine
 
 T = TypeVar("T")
 log = logging.getLogger("penstock.worker")
@@ -44,28 +47,17 @@ _read_handed = msgspec.json.Decoder(_Handed).decode
 _read_cancelled = msgspec.json.Decoder(_Cancelled).decode
 
 
-class Listener(Loop):
+class PostgresListener(Loop):
     name = "listener"
+    heard_at = 0.0
 
-    def __init__(
-        self,
-        engine: PostgresEngine,
-        *,
-        wake: Callable[[], None],
-        cancel: Callable[[UUID], None],
-        hand: Callable[[str, ClaimedJob], None],
-        missed: Callable[[], None],
-    ) -> None:
+    def __init__(self, engine: "PostgresEngine", ears: Ears) -> None:
         super().__init__()
         self.lease = Lease(0)
         self.connected: object = None
         """What a registration is worth: it ends with the connection it was made on."""
         self._engine = engine
-        self._wake = wake
-        self._cancel = cancel
-        self._hand = hand
-        self._missed = missed
-        """Told when notices may have been missed: the connection was lost, and again when there is another."""
+        self._ears = ears
         self._notices: Notices | None = None
         self._one_at_a_time = asyncio.Lock()
         self._settled = asyncio.Event()
@@ -83,18 +75,17 @@ class Listener(Loop):
                 log.debug("the listening connection was lost; looking for work until it is back")
             finally:
                 await self._leave()
-                self._wake()
-                self._missed()
+                self._ears.wake()
+                self._ears.missed()
 
     async def settle(self) -> None:
-        """Waits until it is known whether notices arrive here; not long, for the database may be away."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_ECHO + 1):
                 await self._settled.wait()
 
-    async def run_call(self, call: Call[T]) -> T:
-        """Runs a call on the listening connection, which shows that it lives; on another when it does not, unless the
-        call is not to be repeated."""
+    async def run_command(self, command: Command[T], /) -> T:
+        """Runs it on the listening connection, which shows that it lives; on another when it does not, unless it
+        is not to be repeated."""
         async with self._one_at_a_time:
             notices = self._notices
             if notices is not None and notices.connection is not None:
@@ -102,33 +93,33 @@ class Listener(Loop):
                 try:
                     with cut_after(self._engine.pools.patience, notices.connection):
                         runner = AsyncPsycopg(notices.connection, self._engine.schema)
-                        return await arun_script(runner, one(call), self._engine.schema)
+                        return await arun_script(runner, one(command), self._engine.schema)
                 except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
                     notices.broken.set()
                     self._disconnect()
-                    if not call.repeatable:
+                    if not command.repeatable:
                         raise
                 finally:
                     if notices is self._notices:
                         notices.read()
-        if not call.repeatable:
+        if not command.repeatable:
             raise psycopg.OperationalError("the listening connection was lost")
-        return await self._engine.arun(call)
+        return await self._engine.arun(command)
 
     async def register(self, queue: str) -> float | None:
         """Asks to be woken for a queue; in how many seconds to look again all the same, if that is known."""
         if not self.listening:
             return None
         try:
-            return await self.run_call(calls.wait_for_work(self.lease, [queue], direct=True))
+            return await self.run_command(WaitForHand(self.lease, [queue], direct=True))
         except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
             return None  # and not on another connection: nobody would hear what is sent to that
 
     async def unregister(self, queue: str) -> None:
-        await self.run_call(calls.stop_waiting(self.lease, [queue]))
+        await self.run_command(StopWaiting(self.lease, [queue]))
 
     async def unregister_all(self) -> None:
-        await self.run_call(calls.stop_waiting(self.lease))
+        await self.run_command(StopWaiting(self.lease))
 
     async def _connect(self) -> Notices:
         while True:
@@ -141,9 +132,9 @@ class Listener(Loop):
             await asyncio.sleep(_TRY_AGAIN)
         self._notices = notices
         self.connected = object()
-        self._wake()
+        self._ears.wake()
         if self._been_connected:
-            self._missed()
+            self._ears.missed()
         self._been_connected = True
         return notices
 
@@ -163,18 +154,18 @@ class Listener(Loop):
     def _take(self, sort: str, payload: str) -> None:
         match sort:
             case "wake" if payload == str(self.lease):
-                self._wake()
+                self._ears.wake()
             case "hand" if payload.startswith(f"[{self.lease},"):
                 try:
                     handed = _read_handed(payload)
                 except (msgspec.MsgspecError, RecursionError):
-                    self._missed()  # the job is ours all the same, to run or to give back
+                    self._ears.missed()  # the job is ours all the same, to run or to give back
                     raise
-                self._hand(handed.queue, handed.job)
+                self._ears.hand(handed.queue, handed.job)
             case "cancel":
                 told = _read_cancelled(payload)
                 if told.lease == self.lease:
-                    self._cancel(told.id)
+                    self._ears.cancel(told.id)
 
     async def stop(self) -> None:
         await super().stop()

@@ -1,8 +1,10 @@
-"""A call of the engine as a value, and scripts of such calls: written once, run by sync and async connections alike."""
+"""A statement as a value, and scripts of such: written once, run by sync and async connections alike."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from penstock.engine.commands.command import Command
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -11,21 +13,15 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T_co]):
-    """One statement: text with %s for each parameter, and how to read its rows.
-
-    `repeatable` when running it twice is as good as once, so that it may be sent again after a lost connection.
-    `binary` asks for rows in binary: a third less work in Python, for calls that only our own connections run.
-    `name` and `given` say the same without SQL, for workers that reach the engine through the API.
-    """
+class Statement(Generic[T_co]):
+    """Text with %s for each parameter, and how to read its rows. `binary` asks for rows in binary: a third less work in
+    Python, for statements that only our own connections run."""
 
     text: str
     params: Sequence[object]
     read: Callable[[Sequence[Row]], T_co]
     repeatable: bool = False
     binary: bool = False
-    name: str = ""
-    given: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +32,7 @@ class Copy:
     chunks: Iterable[bytes]
 
 
-Script = Generator[Call[Any] | Copy, Any, T]
+Script = Generator[Command[Any] | Statement[Any] | Copy, Any, T]
 """Several statements in one transaction: yields each, is sent what it read, returns the result."""
 
 

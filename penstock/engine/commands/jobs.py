@@ -1,0 +1,165 @@
+"""Looking at jobs and changing their course: for the application, and for users on their own behalf."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from penstock.artifact import Artifact
+from penstock.engine.commands.command import Command, Repeatable
+from penstock.job import Enqueued, Job, JobState, NewJob
+
+
+class GetJob(Repeatable[Job | None], frozen=True):
+    id: UUID
+
+
+class ListJobs(Repeatable[list[Job]], frozen=True):
+    filter: Mapping[str, Any]
+    before: UUID | None
+    limit: int
+
+
+class Watch(Repeatable[bool], frozen=True):
+    """Asks for notifications about a job; False when it is finished or unknown."""
+
+    id: UUID
+
+
+class Cancel(Repeatable[list[UUID]], frozen=True):
+    ids: Sequence[UUID]
+    reason: str = "cancelled"
+
+
+class Retry(Command[list[UUID]], frozen=True):
+    ids: Sequence[UUID]
+    queue: str | None = None
+
+
+class RetryWhere(Command[list[UUID]], frozen=True):
+    filter: Mapping[str, Any]
+    queue: str | None = None
+
+
+class PurgeWhere(Repeatable[int], frozen=True):
+    filter: Mapping[str, Any]
+
+
+class TreeJob(msgspec.Struct, frozen=True):
+    id: UUID
+    kind: str
+    state: JobState
+
+
+class JobTree(Repeatable[list[TreeJob]], frozen=True):
+    """A job and everything below it."""
+
+    job: UUID
+
+
+# As their owners see them. A user's commands run under their role, where the database decides what there is to see.
+
+
+class SeenJob(msgspec.Struct, frozen=True, kw_only=True):
+    """`error` is why it did not succeed, in words meant to be shown."""
+
+    id: UUID
+    queue: str
+    kind: str
+    state: JobState
+    priority: int
+    attempt: int
+    max_attempts: int
+    parent: UUID | None
+    owner: str | None
+    org: str | None
+    cancel_requested: bool
+    args: dict[str, Any]
+    progress: dict[str, Any]
+    rollup: dict[str, Any] | None
+    output: Any
+    created_at: datetime
+    run_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    error: str | None
+    artifacts: Sequence[Artifact] | None = None
+    """Those of the job and of everything below it; None when they were not asked for."""
+    parked_reason: str | None = None
+    """For the service only: why it waits for another worker."""
+    errors: Sequence[dict[str, Any]] | None = None
+    """For the service only, where one job was asked for: each failed attempt's error, with its traceback."""
+
+
+class SeeJob(Repeatable[SeenJob | None], frozen=True):
+    id: UUID
+
+
+class SeeWholeJob(Repeatable[SeenJob | None], frozen=True):
+    """With the errors of its attempts, which whoever watches a job need not carry around."""
+
+    id: UUID
+
+
+class SeeMyJob(Repeatable[SeenJob | None], frozen=True):
+    id: UUID
+
+
+class SeeJobs(Repeatable[list[SeenJob]], frozen=True):
+    filter: Mapping[str, Any]
+    before: UUID | None
+    limit: int
+
+
+class SeeMyJobs(Repeatable[list[SeenJob]], frozen=True):
+    filter: Mapping[str, Any]
+    before: UUID | None
+    limit: int
+
+
+class Start(Command[Enqueued], frozen=True):
+    """A job of the caller's own; `args` is JSON that has been checked."""
+
+    kind: str
+    args: msgspec.Raw
+    org: str | None = None
+    idempotency_key: str | None = None
+
+
+class StartEach(Command[list[Enqueued]], frozen=True):
+    """Jobs of the caller's own, all or none, by their arguments."""
+
+    kind: str
+    args: Sequence[bytes]
+    org: str | None = None
+
+
+class StartBatch(Command[list[Enqueued]], frozen=True):
+    """The batch, then its jobs in their order; each is given as {"kind": …, "args": …}."""
+
+    jobs: Sequence[Mapping[str, Any]]
+    org: str | None = None
+    idempotency_key: str | None = None
+
+
+class StartFor(Command[list[Enqueued]], frozen=True):
+    """On a user's behalf and against their quota. `by_user`: the idempotency key is the user's own."""
+
+    owner: str
+    quota: str | None
+    jobs: Sequence[NewJob]
+    by_user: bool = False
+
+
+class CancelMine(Repeatable[bool | None], frozen=True):
+    """None when the caller has no such job, False when it had ended already."""
+
+    id: UUID
+
+
+class RetryMine(Command[bool | None], frozen=True):
+    """None when the caller has no such job, False when there is nothing to retry."""
+
+    id: UUID

@@ -1,0 +1,264 @@
+"""Queues, schedules, kinds, quotas, workers, and what happens by itself."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from penstock.cron import RecordedSchedule, Schedule, Source
+from penstock.engine.commands.command import Command, LeaseId, Repeatable
+
+
+class Queue(msgspec.Struct, frozen=True):
+    """A queue as it is now. `settings` holds what was set; a queue that was never set up has none."""
+
+    name: str
+    paused: bool
+    settings: dict[str, Any]
+    blocked: int
+    scheduled: int
+    ready: int
+    running: int
+    oldest_ready_seconds: float | None
+
+
+class QueueStats(Repeatable[list[Queue]], frozen=True):
+    pass
+
+
+class Parked(msgspec.Struct, frozen=True):
+    """Jobs of a queue and kind that wait for a worker which knows them, and why the first of them does."""
+
+    queue: str
+    kind: str
+    jobs: int
+    since: datetime
+    reason: str
+
+
+class ParkedJobs(Repeatable[list[Parked]], frozen=True):
+    pass
+
+
+class QueueScale(msgspec.Struct, frozen=True):
+    """What an autoscaler asks about a queue; a paused one shows nothing to do."""
+
+    paused: bool
+    ready: int
+    running: int
+    oldest_ready_seconds: float | None
+    workers: int
+
+
+class ScaleOf(Repeatable[QueueScale], frozen=True):
+    queue: str
+
+
+class SetQueue(Repeatable[None], frozen=True):
+    name: str
+    settings: Mapping[str, Any]
+
+
+class DeclareQueues(Repeatable[None], frozen=True):
+    """What the code says of its queues: changes them where it says something else than the last time."""
+
+    queues: Mapping[str, Mapping[str, Any]]
+
+
+class DeadCount(msgspec.Struct, frozen=True):
+    queue: str
+    jobs: int
+
+
+class DeadJobs(Repeatable[list[DeadCount]], frozen=True):
+    """How many jobs on record were given up, by queue."""
+
+
+class Total(msgspec.Struct, frozen=True):
+    """Runs, seconds, failures and bytes of a kind, ever."""
+
+    kind: str
+    runs: int
+    seconds: float
+    failures: int
+    bytes: int
+
+
+class Totals(Repeatable[list[Total]], frozen=True):
+    pass
+
+
+class CountWorkers(Repeatable[int], frozen=True):
+    """How many have a lease."""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """The sums of one day (UTC). `org` is empty for jobs that belong to none."""
+
+    day: date
+    org: str
+    kind: str
+    runs: int
+    seconds: float
+    failures: int
+    bytes: int
+
+
+class ListUsage(Repeatable[list[Usage]], frozen=True):
+    org: str | None = None
+
+
+# Schedules.
+
+
+class RecordedSchedules(msgspec.Struct, frozen=True):
+    """The engine's time, and what is on record."""
+
+    now: datetime
+    schedules: Sequence[RecordedSchedule]
+
+
+class ListSchedules(Repeatable[RecordedSchedules], frozen=True):
+    """The schedules of these names, or all; with `database` also those that no code defines."""
+
+    names: Sequence[str] | None = None
+    database: bool = False
+
+
+class SetSchedule(Repeatable[None], frozen=True):
+    name: str
+    cron: str
+    kind: str
+    args: Mapping[str, Any]
+    tz: str
+    catch_up: str
+    options: Mapping[str, Any]
+    source: Source
+    next: datetime
+
+    @classmethod
+    def of(cls, schedule: Schedule, source: Source, next: datetime) -> "SetSchedule":
+        return cls(
+            schedule.name, schedule.cron, schedule.kind, schedule.args, schedule.tz, schedule.catch_up,
+            schedule.options, source, next,
+        )  # fmt: skip
+
+
+class FireSchedule(Repeatable[UUID | None], frozen=True):
+    """The tick's job; None when somebody else was first, or it is not to be."""
+
+    name: str
+    tick: datetime
+    next: datetime
+
+
+class PlanSchedule(Repeatable[None], frozen=True):
+    name: str
+    next: datetime
+
+
+class RunSchedule(Command[UUID], frozen=True):
+    name: str
+
+
+class PauseSchedule(Repeatable[None], frozen=True):
+    name: str
+
+
+class ResumeSchedule(Repeatable[None], frozen=True):
+    name: str
+    next: datetime
+
+
+class RemoveSchedule(Repeatable[bool], frozen=True):
+    name: str
+
+
+# Kinds and quotas.
+
+
+class DeclareKinds(Repeatable[None], frozen=True):
+    """Opens these kinds to users, and closes the others that are known."""
+
+    kinds: Sequence[Mapping[str, Any]]
+    known: Sequence[str]
+
+
+class SetQuota(Repeatable[None], frozen=True):
+    name: str
+    limits: Mapping[str, int | None]
+
+
+# Who works, and on what.
+
+
+class RunningJob(msgspec.Struct, frozen=True):
+    id: UUID
+    kind: str
+    queue: str
+    attempt: int
+    since: datetime
+    seconds: float
+    cancel_requested: bool
+
+
+class LiveWorker(msgspec.Struct, frozen=True):
+    """`heard_at` is its last heartbeat; `running` has the job first that runs longest."""
+
+    lease: int
+    worker: str
+    host: str | None
+    pid: int | None
+    queues: Sequence[str]
+    started_at: datetime
+    heard_at: datetime
+    running: Sequence[RunningJob]
+
+
+class Workers(Repeatable[list[LiveWorker]], frozen=True):
+    """All of them, or the one that runs this job."""
+
+    job: UUID | None = None
+
+
+# What happens by itself.
+
+
+class Promote(Repeatable[int], frozen=True):
+    limit: int = 1000
+
+
+class NextRunAt(Repeatable[datetime | None], frozen=True):
+    pass
+
+
+class Reclaim(Repeatable[int], frozen=True):
+    everywhere: bool = False
+
+
+class Maintain(Repeatable[dict[str, int] | None], frozen=True):
+    pass
+
+
+class Tended(msgspec.Struct, frozen=True):
+    leads: bool
+    due_in: float | None
+
+
+class Tend(Command[Tended], frozen=True):
+    lease: LeaseId
+
+
+class Channels(msgspec.Struct, frozen=True):
+    """Where notifications are sent."""
+
+    wake: str
+    hand: str
+    cancel: str
+    job: str
+
+
+class GetChannels(Repeatable[Channels], frozen=True):
+    pass

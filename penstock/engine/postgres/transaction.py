@@ -1,0 +1,53 @@
+"""Transactions that runs of jobs hold: committed with the job's completion, or not at all."""
+
+from typing import TypeVar
+
+from penstock.engine.commands import CompleteAndEnqueue
+from penstock.engine.commands.command import Command
+from penstock.engine.postgres.complete import complete_and_enqueue
+from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, one, run_script
+
+R = TypeVar("R")
+
+
+class PostgresTransaction:
+    def __init__(self, connection: SyncConnection, schema: str) -> None:
+        self.connection = connection
+        self._schema = schema
+
+    def run(self, command: Command[R], /) -> R:
+        return run_script(Psycopg(self.connection, self._schema), one(command), self._schema)
+
+    def commit(self) -> None:
+        self.connection.execute("commit")
+
+    def complete(self, command: CompleteAndEnqueue, /) -> bool:
+        runner = Psycopg(self.connection, self._schema)
+        accepted = run_script(runner, complete_and_enqueue(command), self._schema)
+        self.connection.execute("commit" if accepted else "rollback")
+        return accepted
+
+    def cut(self) -> None:
+        cut(self.connection)
+
+
+class AsyncPostgresTransaction:
+    def __init__(self, connection: AsyncConnection, schema: str) -> None:
+        self.connection = connection
+        self._schema = schema
+
+    async def run(self, command: Command[R], /) -> R:
+        return await arun_script(AsyncPsycopg(self.connection, self._schema), one(command), self._schema)
+
+    async def commit(self) -> None:
+        await self.connection.execute("commit")
+
+    async def complete(self, command: CompleteAndEnqueue, /) -> bool:
+        runner = AsyncPsycopg(self.connection, self._schema)
+        accepted = await arun_script(runner, complete_and_enqueue(command), self._schema)
+        await self.connection.execute("commit" if accepted else "rollback")
+        return accepted
+
+    def cut(self) -> None:
+        cut(self.connection)

@@ -1,0 +1,68 @@
+"""Every engine, one after the other: what is tested here holds for each. A further one is one more line in ENGINES."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import NewJob, Penstock
+from penstock.engine.http import HttpEngine
+from penstock.engine.protocol import Engine
+from penstock.job import Enqueued, Job
+from tests.remote.serving import KEY, Api
+
+
+@dataclass
+class Bench:
+    """The engine under test, and an application beside it that has the database."""
+
+    engine: Engine
+    app: Penstock
+
+    async def add(self, kind: str = "work", **about: Any) -> Enqueued:
+        [enqueued] = await self.app.engine.aenqueue([NewJob(kind=kind, **about)])
+        return enqueued
+
+    async def job(self, enqueued: Enqueued) -> Job:
+        return await self.app.handle(enqueued.id).arefresh()
+
+
+@asynccontextmanager
+async def _postgres(url: str, folder: Path) -> AsyncIterator[Bench]:
+    async with Penstock(url, artifacts=folder) as app:
+        yield Bench(app.engine, app)
+
+
+@asynccontextmanager
+async def _http(url: str, folder: Path) -> AsyncIterator[Bench]:
+    api = Api(url, folder)
+    await api.start()
+    engine = HttpEngine(api.address, KEY)
+    yield Bench(engine, api.app)
+    await engine.aclose()
+    await api.stop()
+
+
+ENGINES: dict[str, Callable[[str, Path], AbstractAsyncContextManager[Bench]]] = {"postgres": _postgres, "http": _http}
+
+
+@pytest.fixture(params=ENGINES)
+async def bench(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with ENGINES[request.param](url, tmp_path / "artifacts") as bench:
+        yield bench
+
+
+Run = Callable[[Any], Awaitable[Any]]
+
+
+@pytest.fixture(params=["async", "sync"])
+def run(request: pytest.FixtureRequest, bench: Bench) -> Run:
+    """Both ways to run a command."""
+    if request.param == "async":
+        return bench.engine.arun
+
+    return lambda command: asyncio.to_thread(bench.engine.run, command)

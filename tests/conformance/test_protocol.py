@@ -1,0 +1,85 @@
+"""What an engine says of itself, and what else it is asked for than commands."""
+
+import asyncio
+import pickle
+from uuid import UUID
+
+import pytest
+
+from penstock.engine import commands as c
+from penstock.engine.http import NoDatabase
+from penstock.engine.protocol import Ears, Engine
+from penstock.job import ClaimedJob, Lease
+from tests.conformance.conftest import Bench
+from tests.worker.until import soon
+
+
+def test_it_is_an_engine(bench: Bench) -> None:
+    engine: Engine = bench.engine
+    assert engine.capabilities.leads == engine.capabilities.transactions
+
+
+async def test_another_process_reaches_the_same_engine(bench: Bench) -> None:
+    place = pickle.loads(pickle.dumps(bench.engine.place))
+    assert hash(place) == hash(bench.engine.place)
+    engine = place.engine()
+    try:
+        lease = await engine.arun(c.OpenLease("elsewhere"))
+        assert (await bench.engine.arun(c.ExtendLease(lease))).alive
+    finally:
+        await engine.aclose()
+
+
+async def test_a_transaction_is_given_or_refused(bench: Bench) -> None:
+    engine = bench.engine
+    if not engine.capabilities.transactions:
+        with pytest.raises(NoDatabase, match="needs a database connection"):
+            engine.transaction()
+        with pytest.raises(NoDatabase):
+            engine.atransaction()
+        return
+    async with engine.atransaction() as transaction:
+        await transaction.run(c.SetQueue("held", {"paused": True}))
+    assert await engine.arun(c.QueueStats()) == [], "not committed"
+    async with engine.atransaction() as transaction:
+        await transaction.run(c.SetQueue("held", {"paused": True}))
+        await transaction.commit()
+    assert [queue.name for queue in await engine.arun(c.QueueStats())] == ["held"]
+
+
+async def test_a_listener_tells_of_work_and_of_what_to_stop(bench: Bench) -> None:
+    engine = bench.engine.of_worker(5.0)
+    woken, stopped = asyncio.Event(), asyncio.Queue[UUID]()
+
+    def hear(extended: c.Extended) -> None:
+        for id in extended.cancelling:
+            stopped.put_nowait(id)
+
+    def hand(_: str, job: ClaimedJob) -> None:
+        handed.put_nowait(job)
+        woken.set()
+
+    handed: asyncio.Queue[ClaimedJob] = asyncio.Queue()
+    lease = Lease(await engine.arun(c.OpenLease("listening", queues=["default"])))
+    listener = engine.listener(
+        Ears(wake=woken.set, cancel=stopped.put_nowait, hand=hand, heard=hear, missed=lambda: None, busy=lambda: False)
+    )
+    listener.lease = lease
+    listener.start()
+    try:
+        await soon(listener.settle())
+        assert listener.listening
+        assert await soon(listener.register("default")) is None
+        woken.clear()
+        enqueued = await bench.add()
+        await soon(woken.wait())
+        jobs = await engine.arun(c.Claim(lease, "default")) or [handed.get_nowait()]
+        assert [job.id for job in jobs] == [enqueued.id]
+        await bench.app.handle(enqueued.id).acancel()
+        assert await soon(stopped.get()) == enqueued.id
+        assert (await soon(listener.run_command(c.ExtendLease(lease)))).alive
+        await listener.unregister("default")
+        await listener.unregister_all()
+    finally:
+        await listener.stop()
+        await engine.aclose()
