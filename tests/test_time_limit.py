@@ -1,6 +1,8 @@
 """What hangs is ended, and shows where it hung."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -28,3 +30,17 @@ def test_tasks_that_wait_for_ever_are_stopped_and_shown() -> None:
         asyncio.run(hang())
     assert "await other" in str(failed.value)
     assert "await asyncio.Event().wait()" in str(failed.value)
+
+
+def test_what_no_signal_reaches_is_ended_with_its_process() -> None:
+    program = """
+import signal, threading
+from tests.time_limit import time_limit
+with time_limit(0.05, stuck=0.2):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    threading.Event().wait()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "Timeout" in ended.stderr
+    assert "in wait" in ended.stderr

@@ -1,11 +1,14 @@
 """No test may hang: one that takes too long fails, and shows where every thread and every task of it stood.
 
-What cannot be interrupted, because it is stuck in C, is ended with its process by pytest's `faulthandler_timeout`,
-which shows the threads too; xdist counts the test as failed and goes on with another process.
+What cannot be interrupted, because it is stuck in C, is ended with its process, and shows its threads too; xdist counts
+the test as failed and goes on with another process. pytest's own `faulthandler_timeout` does the same, but not after a
+test has failed: one that failed and then hung in its tear-down hung for ever.
 """
 
 import asyncio
+import faulthandler
 import io
+import os
 import signal
 import sys
 import threading
@@ -23,7 +26,12 @@ SECONDS = 120.0
 """For each of set-up, test and tear-down: on idle cores the slowest takes a tenth of it."""
 AGAIN = 15.0
 """Seconds after which what hangs in its own cleaning-up is interrupted once more."""
+STUCK = 120.0
+"""Seconds after the first interruption when it is ended with its process."""
 _OF_PYTEST = tuple(str(Path(file).parent) for file in (_pytest.__file__, pluggy.__file__) if file)
+
+_STDERR = os.dup(2)
+"""As it was before pytest captured it."""
 
 Phase = Generator[None, object, object]
 
@@ -52,15 +60,17 @@ def _seconds(item: pytest.Item) -> float:
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float, stuck: float = STUCK) -> Iterator[None]:
     def stop(_: int, frame: FrameType | None) -> None:
         pytest.fail(f"it took more than {seconds:g} s\n{where_everybody_is(frame)}", pytrace=False)
 
     handler = signal.signal(signal.SIGALRM, stop)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    faulthandler.dump_traceback_later(seconds + stuck, exit=True, file=_STDERR)
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.signal(signal.SIGALRM, handler)
 
