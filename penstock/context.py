@@ -53,7 +53,15 @@ _NOTED = _Noted()
 
 
 class JobContext:
-    """What async and sync handlers have in common."""
+    """What async and sync handlers have in common, and what middleware is given.
+
+    ```python
+    @app.middleware
+    async def log(ctx: JobContext, call_next):
+        print(ctx.kind, ctx.id, ctx.attempt)
+        return await call_next()
+    ```
+    """
 
     def __init__(
         self,
@@ -77,10 +85,12 @@ class JobContext:
 
     @property
     def id(self) -> UUID:
+        """The job's."""
         return self.job.id
 
     @property
     def kind(self) -> str:
+        """The job's, which is the handler's."""
         return self.job.kind
 
     @property
@@ -95,10 +105,12 @@ class JobContext:
 
     @property
     def owner(self) -> str | None:
+        """Whose job it is, if it is anybody's."""
         return self.job.owner
 
     @property
     def org(self) -> str | None:
+        """The organisation it belongs to, if any."""
         return self.job.org
 
     @property
@@ -181,6 +193,7 @@ class JobContext:
 
     @property
     def completes_itself(self) -> bool:
+        """Whether the handler has taken a transaction or enqueued in one, which its completion is then part of."""
         return self._transaction is not None or bool(self._to_enqueue)
 
     def _may_remember(self) -> bool:
@@ -189,7 +202,18 @@ class JobContext:
 
 
 class Context(JobContext):
-    """Handed to an async handler whose first parameter is a Context."""
+    """Handed to an async handler whose first parameter is a Context.
+
+    ```python
+    @app.job
+    async def resize(ctx: Context, pictures: list[str]) -> int:
+        for number, picture in enumerate(pictures):
+            await ctx.progress(done=number, total=len(pictures), message=picture)
+        return len(pictures)
+
+    resize.enqueue(["cat.png", "dog.png"])
+    ```
+    """
 
     def __init__(
         self,
@@ -275,7 +299,18 @@ class Context(JobContext):
 
 
 class SyncContext(JobContext):
-    """Handed to a sync handler whose first parameter is a SyncContext. It runs in a thread, or in a process."""
+    """Handed to a sync handler whose first parameter is a SyncContext. It runs in a thread, or in a process.
+
+    ```python
+    @app.job
+    def resize(ctx: SyncContext, pictures: list[str]) -> int:
+        for number, picture in enumerate(pictures):
+            ctx.progress(done=number, total=len(pictures), message=picture)  # ends here when it was cancelled
+        return len(pictures)
+
+    resize.enqueue(["cat.png", "dog.png"])
+    ```
+    """
 
     def __init__(
         self,

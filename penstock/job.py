@@ -189,6 +189,7 @@ class ClaimedJob(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def held(self) -> Held:
+        """How a report about it names this run."""
         return Held(self.id, self.claims)
 
 

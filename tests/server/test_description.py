@@ -93,3 +93,7 @@ def test_nothing_is_described_that_nobody_refers_to() -> None:
     assert set(DESCRIPTION["components"]["schemas"]) == referred
     assert set(EXAMPLES) <= referred
     assert DESCRIPTION["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+
+
+def test_examples_for_python_are_not_for_those_who_speak_http() -> None:
+    assert "```" not in str(DESCRIPTION)

@@ -12,7 +12,13 @@ from penstock.engine.commands.command import Command, LeaseId, Repeatable
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """A queue as it is now. `settings` holds what was set; a queue that was never set up has none."""
+    """A queue as it is now. `settings` holds what was set; a queue that was never set up has none.
+
+    ```python
+    for queue in app.queues.list():
+        print(queue.name, queue.ready, queue.running, queue.oldest_ready_s)
+    ```
+    """
 
     name: str
     paused: bool
@@ -95,7 +101,13 @@ class CountWorkers(Repeatable[int], frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """The sums of one day (UTC). `org` is empty for jobs that belong to none."""
+    """The sums of one day (UTC). `org` is empty for jobs that belong to none.
+
+    ```python
+    for usage in app.usage.list(org="acme"):
+        print(usage.day, usage.kind, usage.runs, usage.seconds)
+    ```
+    """
 
     day: date
     org: str

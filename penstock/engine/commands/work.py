@@ -270,7 +270,14 @@ class RecallSteps(Repeatable[list[Step]], frozen=True):
 
 
 class Earlier(msgspec.Struct, frozen=True):
-    """A job that this one waited for."""
+    """A job that this one waited for.
+
+    ```python
+    @app.job
+    async def publish(ctx: Context) -> list[str]:
+        return [each.output for each in await ctx.outputs() if each.state is JobState.SUCCEEDED]
+    ```
+    """
 
     id: UUID
     name: str | None

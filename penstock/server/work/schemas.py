@@ -20,9 +20,16 @@ def described_as(command: type[Any], result: Any) -> dict[str, Any]:
         result = list[HeldJob]  # type: ignore[valid-type]
     gives = type(None) if result is None else result
     (takes, gives), used = msgspec.json.schema_components([command, gives], ref_template=_REF)
-    components.update({f"work.{name}": schema for name, schema in used.items()})
+    components.update({f"work.{name}": _told(schema) for name, schema in used.items()})
     answer = {"type": "object", "properties": {"result": gives}, "required": ["result"]}
     return {
         "requestBody": {"required": True, "content": {_JSON: {"schema": takes}}},
         "responses": {"200": {"description": "OK.", "content": {_JSON: {"schema": answer}}}},
     }
+
+
+def _told(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without the example for Python that a docstring may have."""
+    if "description" in schema:
+        schema["description"] = schema["description"].partition("```")[0].strip()
+    return schema
