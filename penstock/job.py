@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from uuid_utils.compat import uuid7
 
+from penstock.columns import SHORT
 from penstock.errors import InvalidInput
 
 Lease = NewType("Lease", int)
@@ -133,10 +134,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-PLAIN = (
-    "kind", "args", "id", "queue", "priority", "run_at", "delay", "max_attempts", "max_snoozes", "owner", "org",
-    "limit_key", "options",
-)  # fmt: skip
+PLAIN = ("delay", *(column.name for column in SHORT))
 """The fields that the short ways of enqueueing know, COPY and `enqueue_plain`. A job that uses any other goes the long
 way, so that none is forgotten."""
 

@@ -4,7 +4,7 @@ a later schema adds is passed over. Hot commands, and those that any driver must
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -13,11 +13,12 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.columns import SHORT
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command, result_of
 from penstock.engine.postgres.arrays import array_of_claims, array_of_ids
 from penstock.engine.postgres.statement import Row, Statement, first, nothing
-from penstock.job import ClaimedJob, Enqueued, NewJob
+from penstock.job import ClaimedJob, Enqueued, Job, NewJob
 
 R = TypeVar("R")
 
@@ -175,7 +176,8 @@ def _release(command: c.Release) -> Statement[Any]:
 # whose worker died.
 
 _CLAIM = (
-    "select c.* from (select set_config('synchronous_commit', 'off', true) offset 0) as s,"
+    f"select {', '.join(f'c.{name}' for name in ClaimedJob.__struct_fields__)}"
+    " from (select set_config('synchronous_commit', 'off', true) offset 0) as s,"
     " penstock.claim(%s, %s, %s, %s::int[], %s::bigint[], %s::uuid[], %s::text[], %s) as c"
 )
 
@@ -211,15 +213,9 @@ def _enqueue_jobs(command: c.EnqueueJobs) -> Statement[list[Enqueued]]:
     )
 
 
-_CASTS = {
-    "priority": "::text::int",
-    "max_attempts": "::text::int",
-    "run_at": "::text::timestamptz",
-    "delay": "::text::float8",
-    "max_snoozes": "::text::int",
-    "owner": "",
-    "org": "",
-    "limit_key": "",
+_CASTS = {"text": "", "int": "::text::int", "timestamptz": "::text::timestamptz", "jsonb": "::text::jsonb"}
+_FIELDS = {"delay": "::text::float8"} | {
+    column.name: _CASTS[column.type] for column in SHORT if column.name not in ("id", "kind", "queue", "args")
 }
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(NewJob)}
 
@@ -227,12 +223,9 @@ _DEFAULTS = {field.name: field.default for field in dataclasses.fields(NewJob)}
 def _enqueue_plain(command: c.EnqueuePlain) -> Statement[None]:
     """Only what differs from the defaults is sent: each parameter costs psycopg about a microsecond."""
     job = command.job
-    given = [(name, value) for name in _CASTS if (value := getattr(job, name)) != _DEFAULTS[name]]
-    extras = [f", p_{name} => %s{_CASTS[name]}" for name, _ in given]
-    values = [value.isoformat() if isinstance(value, datetime) else str(value) for _, value in given]
-    if job.options:
-        extras.append(", p_options => %s::text::jsonb")
-        values.append(to_json(job.options))
+    given = [(name, value) for name in _FIELDS if (value := getattr(job, name)) != _DEFAULTS[name]]
+    extras = [f", p_{name} => %s{_FIELDS[name]}" for name, _ in given]
+    values = [_as_text(value) for _, value in given]
     if command.hand:
         extras.append(", p_hand => true")
     return Statement(
@@ -241,6 +234,12 @@ def _enqueue_plain(command: c.EnqueuePlain) -> Statement[None]:
         [command.id, job.kind, command.args.decode(), job.queue, *values],
         nothing,
     )
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return to_json(value)
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _prepare_copy(command: c.PrepareCopy) -> Statement[c.BeforeCopy]:
@@ -324,12 +323,16 @@ class _Called(NamedTuple):
     columns: str = "*"
 
 
-_JOB = """id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on, parent, owner, org,
-  unique_key, limit_key, phase, weight, cancel_requested, args, coalesce(progress, '{}') as progress,
-  coalesce(errors, '[]') as errors, coalesce(options, '{}') as options, output, created_at, run_at, started_at,
-  finished_at, parked_since, parked_reason"""
-_SEEN = """id, queue, kind, state, priority, attempt, max_attempts, parent, owner, org, cancel_requested, args,
-  coalesce(progress, '{}') as progress, rollup, output, created_at, run_at, started_at, finished_at"""
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"coalesce({name}, '{_INSTEAD[name]}') as {name}" if name in _INSTEAD else name for name in names)
+
+
+_LOOKED_UP = ("error", "artifacts", "parked_reason", "errors")
+"""Of a job that is seen: not by everybody, or not in a list."""
+_INSTEAD = {"progress": "{}", "errors": "[]", "options": "{}"}
+"""Of null: those who read them want no None."""
+_JOB = _names(field.name for field in dataclasses.fields(Job))
+_SEEN = _names(name for name in c.SeenJob.__struct_fields__ if name not in _LOOKED_UP)
 _SHOWN = "case when state in ('failed', 'cancelled') then penstock.shown(errors) end as error"
 _ARTIFACTS = "penstock.artifacts_shown(id, rollup is not null) as artifacts"
 
