@@ -1,5 +1,5 @@
-"""The columns of a job, declared once. COPY, the single enqueue, the fields that these know and what tests cross with the
-catalogue follow from here; the SQL that moves a job to history and back names them, and a test holds it to that."""
+"""The columns of a job, declared once. COPY, the single enqueue, the fields that these know and what tests cross with
+the catalogue follow from here; the SQL that moves a job to history and back names them, and a test holds it to that."""
 
 from typing import Literal, NamedTuple
 

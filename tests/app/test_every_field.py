@@ -18,15 +18,17 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from penstock import Flow, NewJob, Penstock
+from penstock.columns import COLUMNS
+from penstock.engine import commands
 from penstock.engine.commands import CompleteAndEnqueue, Completed
 from penstock.engine.http.wire import CompletionBody, bodies
-from penstock.engine.postgres.copy import COPY
 from penstock.engine.postgres.enqueue import COPY_FROM
 from penstock.engine.work import Bulk
-from penstock.job import PLAIN, Lease, new_job_id
+from penstock.job import Lease, new_job_id
 from penstock.server.work.complete import _new_job
 from tests.app.test_own_async_transaction import CALLERS as ASYNC_CALLERS
 from tests.app.test_own_transaction import CALLERS
+from tests.kit import saying
 
 Row = dict[str, Any]
 Enqueue = Callable[[Penstock, Sequence[NewJob]], Sequence[UUID]]
@@ -59,29 +61,59 @@ FIELDS: dict[str, object] = {
 }
 """A value of each that is not its default; None where it is made for each job."""
 
-OF_THE_ENGINE = {
-    "created_at", "started_at", "turn", "lease", "state", "attempt", "claims", "snoozes", "waiting_on", "awaited",
-    "watched", "counted", "cancel_requested", "progress", "error_count", "parked_reason", "parked_since",
-}  # fmt: skip
-"""Columns that no enqueuer sets."""
 BESIDE = {"delay", "idempotency_key", "idempotency_ttl", "fingerprint", "after"}
 """Fields that are kept elsewhere than in a column of their name."""
 FREE = [name for name in FIELDS if name not in ("id", "after", "parent", "rollup")]
 """Fields that mean something for a job by itself."""
 
 
-def test_no_field_and_no_column_is_forgotten_here(url: str) -> None:
+def test_the_declared_columns_are_those_of_the_catalogue(url: str) -> None:
+    """By name and type, in `jobs` and in `history`."""
     fields = {field.name for field in dataclasses.fields(NewJob)}
     assert set(FIELDS) == fields
+    assert {column.name for column in COLUMNS if column.by == "caller"} == fields - BESIDE
     with psycopg.connect(url) as connection:
-        rows = connection.execute(
-            """select attname from pg_attribute
-                where attrelid = 'penstock.jobs'::regclass and attnum > 0 and not attisdropped"""
-        )
-        columns = {name for (name,) in rows}
-        assert columns == fields - BESIDE | OF_THE_ENGINE
-        copied = {name.strip() for name in COPY[COPY.index("(") + 1 : COPY.index(")")].split(",")}
-    assert set(PLAIN) - {"delay"} == copied - OF_THE_ENGINE
+        of_jobs, of_history = (_columns(connection, table) for table in ("jobs", "history"))
+    assert of_jobs == {column.name: column.type for column in COLUMNS}
+    kept = {column.name: column.type for column in COLUMNS if column.kept}
+    assert of_history == kept | {"finished_at": "timestamptz", "output": "jsonb"}
+
+
+_NAMES_OF_TYPES = {
+    "integer": "int", "timestamp with time zone": "timestamptz", "job_state": "state", "penstock.job_state": "state",
+}  # fmt: skip
+
+
+def _columns(connection: psycopg.Connection[Any], table: str) -> dict[str, str]:
+    rows = connection.execute(
+        """select attname, format_type(atttypid, null) from pg_attribute
+            where attrelid = %s::regclass and attnum > 0 and not attisdropped""",
+        [f"penstock.{table}"],
+    ).fetchall()
+    return {name: _NAMES_OF_TYPES.get(type, type) for name, type in rows}
+
+
+def test_what_a_caller_set_moves_to_history_and_back(app: Penstock, url: str) -> None:
+    """By completion, by failure, and by a retry after each of them."""
+    kept = [column.name for column in COLUMNS if column.kept and column.by == "caller" and column.name != "run_at"]
+    whole = {name: value for name, value in FIELDS.items() if name in kept and value is not None and name != "rollup"}
+    with psycopg.connect(url, row_factory=dict_row, autocommit=True) as connection:
+        for end in ("complete", "fail"):
+            job = NewJob(**{**whole, "unique_key": end, "parent": None})  # type: ignore[arg-type]
+            app.engine.enqueue([job])
+            before = {name: _row(connection, job.id)[name] for name in kept}
+            lease = app.engine.run(commands.OpenLease("worker"))
+            [claimed] = app.engine.run(commands.Claim(lease, job.queue))
+            if end == "complete":
+                app.engine.run(saying.complete(lease, [claimed]))
+            else:
+                app.engine.run(saying.fail(lease, [claimed], [{"error": "x", "final": True}]))
+            [row] = connection.execute("select * from penstock.history where id = %s", [job.id]).fetchall()
+            assert {name: row[name] for name in kept} == before, end
+            if end == "fail":
+                assert app.engine.run(commands.Retry([job.id])) == [job.id]
+                assert {name: _row(connection, job.id)[name] for name in kept} == before
+    assert set(whole) | {"id", "parent", "rollup"} == set(kept)
 
 
 def _with(name: str, number: int = 0) -> NewJob:

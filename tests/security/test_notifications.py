@@ -52,12 +52,14 @@ async def test_a_stranger_makes_no_worker_run_or_stop_anything(
         await soon(began.wait())
         lease = worker._leases.lease
         now = datetime.now(UTC).isoformat()
-        handed = [
-            lease, "default",
-            [str(uuid4()), "work", 0, 0, 1, 5, 1, 0, None, None, None, now, '{"name": "chosen by a stranger"}', None],
-        ]  # fmt: skip
+        job_of_theirs = {
+            "id": str(uuid4()), "kind": "work", "priority": 0, "turn": 0, "attempt": 1, "max_attempts": 5, "claims": 1,
+            "snoozes": 0, "owner": None, "org": None, "parent": None, "created_at": now,
+            "args": '{"name": "chosen by a stranger"}', "options": None,
+        }  # fmt: skip
+        handed = {"lease": lease, "queue": "default", "job": job_of_theirs}
         for channel in ("penstock.hand", "penstock.hand.hand", "hand"):
-            stranger.execute("select pg_notify(%s, %s)", [channel, json.dumps(handed, separators=(",", ":"))])
+            stranger.execute("select pg_notify(%s, %s)", [channel, json.dumps(handed, separators=(", ", " : "))])
         for channel in ("penstock.cancel", "cancel"):
             stranger.execute("select pg_notify(%s, %s)", [channel, json.dumps({"lease": lease, "id": str(job.id)})])
         # what is sent in the same way by whoever may, and later, has been heard: so was all before it
@@ -142,18 +144,25 @@ def test_every_database_has_a_secret_of_its_own(empty_url: str, connect: Connect
 
 def _garbage(lease: Lease) -> Iterator[str]:
     """What no version ever says, some of it addressed to the worker."""
-    job = [str(uuid4()), "work", 0, 0, 1, 5, 1, 0, None, None, None, "2030-01-01T00:00:00+00:00", "{}", None]
+    job = {
+        "id": str(uuid4()), "kind": "work", "priority": 0, "turn": 0, "attempt": 1, "max_attempts": 5, "claims": 1,
+        "snoozes": 0, "owner": None, "org": None, "parent": None, "created_at": "2030-01-01T00:00:00+00:00",
+        "args": "{}", "options": None,
+    }  # fmt: skip
+    ours = f'{{"lease" : {lease}, "queue" : '
     yield from ("", " ", "null", "[]", "{}", "0", "-1", "9" * 400, "\x01", "\ufffd\U0001f388", "x" * 7_999, "²")
     yield "[" * 3_900 + "]" * 3_900
     yield '{"a":' * 1_300 + "1" + "}" * 1_300
     yield f"[{lease},"
     yield f"[{lease}]"
-    yield f'[{lease},"default",[]]'
-    yield f'[{lease},"default",{{"id": 1}}]'
-    yield f"[{lease},7,{json.dumps(job)}]"
-    yield f'[{lease},"no such queue",{json.dumps(job)},"and more"]'
-    yield f'[{lease},"default",{json.dumps([{"deep": []}, *job[1:]])}]'
-    yield f'[{lease},"default",{json.dumps([*job[:12], "not JSON", "[1"])}]'
+    yield ours
+    yield f'{ours}"default"}}'
+    yield f'{ours}"default", "job": []}}'
+    yield f'{ours}"default", "job": {{"id": 1}}}}'
+    yield f'{ours}7, "job": {json.dumps(job)}}}'
+    yield f'{ours}"no such queue", "job": {json.dumps({**job, "colour": "red"})}, "more": 1}}'
+    yield f'{ours}"default", "job": {json.dumps({**job, "id": {"deep": []}})}}}'
+    yield f'{ours}"default", "job": {json.dumps({**job, "args": "not JSON", "options": "[1"})}}}'
     ids: list[object] = [None, 7, "not an id", [], str(uuid4())]
     for id in ids:
         yield json.dumps({"lease": lease, "id": id, "state": "ended", "unknown": {"field": 1}})

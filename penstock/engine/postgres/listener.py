@@ -28,14 +28,12 @@ _ECHO = 2.0
 _TRY_AGAIN = 60.0
 
 
-class _HandedJob(ClaimedJob, frozen=True, gc=False, array_like=True):
-    """Its fields in their order; what a later version adds behind them is passed over."""
+class _Handed(msgspec.Struct):
+    """What a later version adds is passed over."""
 
-
-class _Handed(msgspec.Struct, array_like=True):
     lease: Lease
     queue: str
-    job: _HandedJob
+    job: ClaimedJob
 
 
 class _Cancelled(msgspec.Struct):
@@ -155,7 +153,7 @@ class PostgresListener(Loop):
         match sort:
             case "wake" if payload == str(self.lease):
                 self._ears.wake()
-            case "hand" if payload.startswith(f"[{self.lease},"):
+            case "hand" if payload.startswith(f'{{"lease" : {self.lease},'):
                 try:
                     handed = _read_handed(payload)
                 except (msgspec.MsgspecError, RecursionError):

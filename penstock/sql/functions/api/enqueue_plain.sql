@@ -24,9 +24,11 @@ declare
 begin
   if v_direct and p_hand and v_run_at <= v_now then
     v_lease := penstock.hand_to(p_queue);
-    -- the fields of a claim, in their order
-    v_notice := pg_catalog.json_build_array(v_lease, p_queue, pg_catalog.json_build_array(
-      p_id, p_kind, p_priority, 0, 1, p_max_attempts, 1, 0, p_owner, p_org, null, v_now, p_args::text, p_options::text));
+    -- a claimed job, by the names of its fields
+    v_notice := pg_catalog.json_build_object('lease', v_lease, 'queue', p_queue, 'job', pg_catalog.json_build_object(
+      'id', p_id, 'kind', p_kind, 'priority', p_priority, 'turn', 0, 'attempt', 1, 'max_attempts', p_max_attempts,
+      'claims', 1, 'snoozes', 0, 'owner', p_owner, 'org', p_org, 'parent', null, 'created_at', v_now,
+      'args', p_args::text, 'options', p_options::text));
     if octet_length(v_notice) > 7900 then
       v_lease := null;
     end if;
