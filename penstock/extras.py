@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+__all__ = ["MissingExtra", "needs"]
+
 
 class MissingExtra(ImportError):
     """A part of Penstock that is installed separately is not; `extra` brings it."""

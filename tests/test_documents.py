@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted(ROOT.glob("recipes/penstock_recipes/*/README.md"))
-GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md"]
+GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "recipes" / "README.md"]
 
 
 def _run(document: Path, folder: Path, **environment: str) -> None:

@@ -41,6 +41,6 @@ def test_a_recipe_without_its_extra_names_it_in_one_line(url: str) -> None:
     )
     for recipe, (code, said, trouble) in zip(RECIPES, json.loads(done.stdout), strict=True):
         assert (code, trouble) == (1, "SystemExit(1)"), (recipe, said, trouble)
-        assert f"{recipe} need " in said
+        assert f"the {recipe} recipe needs " in said
         assert f"pip install 'penstock-recipes[{recipe}]'" in said
         assert len(said.strip().splitlines()) == 1, said

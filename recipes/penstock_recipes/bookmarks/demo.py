@@ -3,20 +3,23 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
-from rich.progress import Progress, TaskID
 
 from penstock_recipes.bookmarks.demo_site import NEED_A_BROWSER, PAGES, PORT, SITE, guard_for_demo, website
 from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser, find_chromium
 from penstock_recipes.demo_client import follow, save
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 __all__ = ["demo", "guard_for_demo"]
 
 _FILES = {"screenshot": "screenshot.png", "og_image": "og-image.png", "fav_icon": "favicon.png"}
 
 
-async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[Path]:
+async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> list[Path]:
     """Bookmarks the pages on behalf of whoever the client is authorized as, and returns the files that it left. The
     application must have been told `install(app, guard=guard_for_demo())`: websites on one's own machine are refused
     otherwise."""
@@ -35,7 +38,7 @@ async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[
         return []
 
 
-async def _save(client: httpx.AsyncClient, title: str, path: str, folder: Path, show: Progress) -> list[Path]:
+async def _save(client: httpx.AsyncClient, title: str, path: str, folder: Path, show: "Progress") -> list[Path]:
     """Bookmarks one page, follows what becomes of it, and fetches its files."""
     bar = show.add_task(f"{title}: bookmarked", total=100)
     answer = await client.post("/api/v1/bookmarks/add/data", json={"url": SITE + path})
@@ -55,7 +58,7 @@ async def _save(client: httpx.AsyncClient, title: str, path: str, folder: Path, 
     return saved
 
 
-async def _finished(client: httpx.AsyncClient, job: str, show: Progress, bar: TaskID) -> None:
+async def _finished(client: httpx.AsyncClient, job: str, show: "Progress", bar: "TaskID") -> None:
     """Follows the job to its end, or to the end of its first attempt if that failed."""
     state = "lost"
     async for told in follow(client, job):

@@ -5,14 +5,17 @@ import io
 from array import array
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import httpx
-from rich.progress import Progress
 
 from penstock_recipes.demo_client import follow, save
 from penstock_recipes.readings.providers.voice import VoiceProvider
 from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 ORG = UUID("0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f")
 """The organisation that the call belongs to: the client's token has to name it."""
@@ -30,7 +33,7 @@ PAUSE = 0.4
 _ENDINGS = {"audio": "audio.flac", "transcript": "transcript.json", "analysis": "analysis.json"}
 
 
-async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[Path]:
+async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> list[Path]:
     """Uploads a call for ORG, on behalf of whoever the client is authorized as, and returns the files that it left."""
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     recording = folder / "call.mp4"

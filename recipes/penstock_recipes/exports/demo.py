@@ -3,12 +3,14 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from rich.progress import Progress
 
 from penstock_recipes.exports.jobs import file_name
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 RESUMES: dict[str, dict[str, Any]] = {
     "Ada Wiśniewska": {
@@ -133,7 +135,7 @@ RESUMES: dict[str, dict[str, Any]] = {
 }
 
 
-async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[Path]:
+async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> list[Path]:
     """Exports the documents above as one batch, and the first of them in the other templates too, on behalf of whoever
     the client is authorized as; the files that it left."""
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
@@ -158,7 +160,7 @@ async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[
     return [*saved, archive]
 
 
-async def _save(client: httpx.AsyncClient, job: str, title: str, folder: Path, show: Progress) -> Path:
+async def _save(client: httpx.AsyncClient, job: str, title: str, folder: Path, show: "Progress") -> Path:
     """Follows an export to its end, and fetches what it made."""
     bar = show.add_task(title, total=100)
     url = None

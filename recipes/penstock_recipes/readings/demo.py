@@ -1,12 +1,14 @@
 """Shows the recipe: one reading for two, followed while it is made, and its PDFs and MP3s in a folder."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from rich.progress import Progress
 
 from penstock_recipes.demo_client import follow, save
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PARAMS: dict[str, Any] = {
     "person1": {
@@ -29,7 +31,7 @@ PARAMS: dict[str, Any] = {
 }
 
 
-async def demo(client: httpx.AsyncClient, folder: Path, show: Progress) -> list[Path]:
+async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> list[Path]:
     """Orders a reading on behalf of whoever the client is authorized as, and returns the files that it left."""
     answer = await client.post("/api/jobs/start", json={"type": "nuclear_v2", "params": PARAMS})
     answer.raise_for_status()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from math import asin, atan2, cos, degrees, radians, sin, tan
 
-from penstock_recipes.requirements import require
+from penstock_recipes.requirements import brought_by
 
-require("readings", "ephem")
-import ephem  # noqa: E402
+with brought_by("readings"):
+    import ephem
 
 BODIES: Mapping[str, Callable[[], ephem.Planet]] = {
     "Sun": ephem.Sun, "Moon": ephem.Moon, "Mercury": ephem.Mercury, "Venus": ephem.Venus, "Mars": ephem.Mars,
