@@ -1,11 +1,17 @@
 """The distribution: what is found in it under which names, and what an installation without any extra says."""
 
+import ast
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from shared.programs import environment
+from tests.install.environments import distributions, tops
+from tests.install.test_imports import imports
 
 PACKAGE = Path(__file__).parents[1] / "penstock_recipes"
 RECIPES = ("exports", "readings", "bookmarks", "calls")
@@ -24,6 +30,32 @@ def test_the_same_things_are_found_under_the_same_names() -> None:
             for word, home in HOME.items():
                 parts = file.relative_to(PACKAGE).with_suffix("").parts
                 assert word not in text or home in parts or "/".join(file.parts[-2:]) in ELSEWHERE, (file, word)
+
+
+def declared(extra: str) -> set[str]:
+    """The modules that an extra brings by itself."""
+    extras = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found: set[str] = set()
+    for requirement in map(Requirement, extras[extra]):
+        ours = requirement.name == "penstock-recipes"
+        parts = map(declared, requirement.extras) if ours else [tops(requirement.name)]
+        found |= {name.partition(".")[0] for part in parts for name in part}
+    return found
+
+
+def test_what_a_recipe_imports_is_what_its_extra_declares() -> None:
+    always = {name.partition(".")[0] for each in distributions(["server"]) for name in tops(each)}
+    always |= {"penstock", "penstock_recipes", *sys.stdlib_module_names}
+    more = {"calls": ["calls", "speech"], "fonts": ["typesetting"]} | {
+        name: [name] for name in ("exports", "readings", "bookmarks")
+    }
+    undeclared = [
+        f"{file.relative_to(PACKAGE)}: {module}"
+        for file in PACKAGE.rglob("*.py")
+        for module in set(imports(ast.parse(file.read_text("utf-8")))) - always
+        if not any(module in declared(extra) for extra in more.get(file.relative_to(PACKAGE).parts[0], ["readings"]))
+    ]
+    assert undeclared == []
 
 
 def test_modules_are_named_by_nouns() -> None:

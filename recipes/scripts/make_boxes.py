@@ -2,7 +2,7 @@
 """Makes boxes.ttf, the font of last resort: one empty box for every character there is, in some 700 bytes.
 
 With it a character that no other font has is a visible box, can be copied out of the PDF, and is allowed in PDF/A,
-where a missing glyph is an error. Needs fonttools; run it in this folder when the box is to look different.
+where a missing glyph is an error. Needs fonttools; run it in penstock_recipes/fonts when the box is to look different.
 """
 
 from fontTools.fontBuilder import FontBuilder
