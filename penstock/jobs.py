@@ -47,12 +47,20 @@ class Page:
 
 
 class Jobs:
-    """`app.jobs`: every method has an async twin whose name begins with a."""
+    """`app.jobs`: every method has an async twin whose name begins with a.
+
+    ```python
+    for job in app.jobs.each(queue="mail", state="failed"):
+        print(job.id, job.last_error)
+    app.jobs.retry_where(queue="mail", state="failed")
+    ```
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def get(self, id: UUID) -> Job | None:
+        """Everything on record about a job, live or finished; None when there is none."""
         return self._engine.run(commands.GetJob(id))
 
     async def aget(self, id: UUID) -> Job | None:

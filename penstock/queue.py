@@ -32,12 +32,19 @@ Listed = list[Queue]
 
 
 class Queues:
-    """`app.queues`: a queue exists as soon as a job names it; settings are optional."""
+    """`app.queues`: a queue exists as soon as a job names it; settings are optional.
+
+    ```python
+    app.queues.set("exports", max_running=3, rate=100, rate_period=60)
+    app.queues.pause("exports")
+    ```
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def list(self) -> Listed:
+        """Every queue that has jobs or settings, with what is in it."""
         return self._engine.run(commands.QueueStats())
 
     async def alist(self) -> Listed:
@@ -58,6 +65,7 @@ class Queues:
         await self.aset(name, paused=True)
 
     def resume(self, name: str) -> None:
+        """Jobs of a paused queue start again."""
         self.set(name, paused=False)
 
     async def aresume(self, name: str) -> None:

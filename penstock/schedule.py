@@ -29,7 +29,13 @@ Listed = list[RecordedSchedule]
 
 
 class Schedules:
-    """`app.schedules`: every method has an async twin whose name begins with a."""
+    """`app.schedules`: every method has an async twin whose name begins with a.
+
+    ```python
+    app.schedules.set("morning", "0 8 * * MON", "greet", {"name": "Ada"}, tz="Europe/Berlin")
+    app.schedules.pause("morning")
+    ```
+    """
 
     def __init__(self, engine: Engine, handlers: Mapping[str, Handler[..., Any]], max_payload: int) -> None:
         self._engine = engine

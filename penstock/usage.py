@@ -9,7 +9,12 @@ __all__ = ["Meter", "Usage"]
 
 
 class Meter:
-    """`app.usage`: current to the last committed job."""
+    """`app.usage`: current to the last committed job.
+
+    ```python
+    seconds = sum(usage.seconds for usage in app.usage.list(org="acme"))
+    ```
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

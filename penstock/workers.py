@@ -25,14 +25,17 @@ class Holder:
 class Workers:
     """`app.workers`: those that hold a lease.
 
+    ```python
     for worker in app.workers.list():
         print(worker.worker, worker.host, worker.pid, [job.kind for job in worker.running])
+    ```
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def list(self) -> Sequence[LiveWorker]:
+        """Each with what it runs, and for how long."""
         return self._engine.run(commands.Workers())
 
     async def alist(self) -> Sequence[LiveWorker]:

@@ -28,7 +28,13 @@ HOUR = 3600
 
 
 class Artifacts:
-    """Every method has an async twin whose name begins with a."""
+    """`app.artifacts`: every method has an async twin whose name begins with a.
+
+    ```python
+    artifact = app.artifacts.put("note.txt", b"hello", owner="ada")
+    assert app.artifacts.read(artifact.id) == b"hello"
+    ```
+    """
 
     def __init__(self, engine: Engine, storage: Storage) -> None:
         self.storage = storage
@@ -38,6 +44,7 @@ class Artifacts:
 
     @property
     def store(self) -> Store:
+        """Where the files are."""
         return self.storage.store
 
     @property
@@ -92,6 +99,7 @@ class Artifacts:
         return await upload(face, store, by, new, chunks_of(data, blocks=blocks))
 
     def get(self, id: UUID) -> Artifact | None:
+        """What is on record of an artifact; None when there is none."""
         return run_now(_get(self._blocking, id))
 
     async def aget(self, id: UUID) -> Artifact | None:
