@@ -522,7 +522,8 @@ CREATE UNLOGGED TABLE penstock.floors (
     priorities integer[] NOT NULL,
     turns bigint[] NOT NULL,
     ids uuid[] NOT NULL,
-    lagging penstock.laggard[] NOT NULL
+    lagging penstock.laggard[] NOT NULL,
+    crowded boolean NOT NULL
 );
 
 -- Name: COLUMN floors.noted; Type: COMMENT; Schema: penstock; Owner: -
@@ -530,6 +531,9 @@ COMMENT ON COLUMN penstock.floors.noted IS 'When the horizon has settled this nu
 
 -- Name: COLUMN floors.lagging; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.floors.lagging IS 'Who has ready jobs below the marks all the same, and from where on.';
+
+-- Name: COLUMN floors.crowded; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.floors.crowded IS 'A claim found the window past the marks full of jobs that may not start.';
 
 -- Name: first_ready(text, integer, integer, penstock.floors, text[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[] DEFAULT NULL::text[], p_owner text DEFAULT NULL::text) RETURNS TABLE(id uuid, quota text, member text, priority integer, turn bigint)

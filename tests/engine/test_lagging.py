@@ -192,3 +192,24 @@ def test_more_members_than_are_named_hide_nobody(hand: Hand) -> None:
     check_counts(hand, KEYED)
     worker.complete(*busy)
     assert len(check_claim(worker, KEYED, 1000)) == len(members)
+
+
+@pytest.mark.parametrize("sort", [KEYED, QUOTA], ids=lambda sort: sort.queue)
+def test_a_long_backlog_that_moves_at_its_limit_is_passed_over(hand: Hand, sort: Sort) -> None:
+    """Its first job is another in every round, and there are more of it than a claim looks at. (Not so in a fair queue,
+    where the others come between its jobs.)"""
+    worker = set_up(hand, sort)
+    hand.enqueue_many(sort.job(1, 0), 500)
+    hand.enqueue_many(sort.job(3, 0), 500)
+    last = hand.value("select max(turn) from penstock.jobs")
+    for _ in range(12):
+        hand.enqueue_many(sort.job(2, 0), 1)
+        hand.let_others_end()
+        hand.move_clock(seconds=0.2)
+        jobs = check_claim(worker, sort, 10)
+        assert len(jobs) == 2 * MOST + 1
+        worker.complete(*jobs)
+        check_counts(hand, sort)
+    [mark] = hand.value("select (penstock.floor_of(%s, %s)).turns", sort.queue, int(sort is QUOTA))
+    assert lagging(hand, sort) == 2
+    assert mark > last

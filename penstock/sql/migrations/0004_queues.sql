@@ -86,9 +86,12 @@ create unlogged table penstock.floors (
   priorities int[] not null,
   turns bigint[] not null,
   ids uuid[] not null,
-  lagging penstock.laggard[] not null
+  lagging penstock.laggard[] not null,
+  crowded boolean not null
 );
 create unique index floors_newest on penstock.floors (queue, line, number desc);
+comment on column penstock.floors.crowded is
+  'A claim found the window past the marks full of jobs that may not start.';
 comment on column penstock.floors.lagging is
   'Who has ready jobs below the marks all the same, and from where on.';
 comment on column penstock.floors.noted is

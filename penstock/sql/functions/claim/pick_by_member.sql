@@ -3,7 +3,7 @@
 --
 -- First a window at the head of jobs_ready, and those who lag behind it: enough as long as several members are mixed there. When
 -- one member's backlog fills the window, a second look visits each once (jobs_ready_by_member, a loose index scan), so a tenant
--- with a million jobs hides nobody. It walks what others have finished; but before long the floor is past that backlog.
+-- with a million jobs hides nobody. It walks what others have finished, but before long the floor is past that backlog.
 create or replace function penstock.pick_by_member(
   p_queue text, p_line int, p_limit int, p_floor penstock.floors, p_kinds text[], p_owner text,
   p_settings penstock.queues, p_running jsonb, p_now timestamptz
@@ -72,6 +72,13 @@ begin
     into v_seen, v_picked;
 
   if cardinality(v_picked) < p_limit and v_seen = v_window then
+    -- the next round passes over those who fill it; whoever raises the floor right now may wait for this claim
+    update penstock.floors
+       set crowded = true
+     where queue = p_queue and line = p_line and number = (
+       select number from penstock.floors
+        where queue = p_queue and line = p_line and number = p_floor.number
+          for update skip locked);
     with recursive members as (
       ((select coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member
           from penstock.jobs

@@ -7,8 +7,9 @@
 -- order, but none before the one being served: that is noted here, and settled with the next horizon that was noted later.
 --
 -- The marks are as those of a cursor, see pick_ready(). Where members (keys, owners under a quota) have limits, one that is at its
--- limit would hold the floor of all: who has kept a mark where it was since the last round is named as lagging, with a mark of its
--- own, and its jobs are passed over. They are found by jobs_ready_by_member, from their mark up to that of their priority.
+-- limit would hold the floor of all: who has kept a mark where it was since the last round, or fills the window that claims look
+-- at (crowded), is named as lagging, with a mark of its own, and its jobs are passed over. They are found by jobs_ready_by_member,
+-- from their mark up to that of their priority.
 --
 -- Whoever comes while another raises the floor leaves it to them.
 create or replace function penstock.raise_floor(p_queue text, p_line int default 0)
@@ -23,7 +24,7 @@ as $$
 declare
   v_nobody constant uuid := '00000000-0000-0000-0000-000000000000';
   v_most_lagging constant int := 64;
-  v_most_passed constant int := 2000;
+  v_most_passed constant int := 5000;
   v_settings penstock.queues;
   v_members boolean;
   v_fair boolean;
@@ -63,6 +64,7 @@ begin
   v_new.number := nextval('penstock.floor_numbers');
   v_new.raised_at := penstock.clock();
   v_new.fair := v_fair;
+  v_new.crowded := false;
   if v_old.fair is distinct from v_fair then
     -- turns of another kind, but for what is under way
     v_old.priorities := '{}';
@@ -136,11 +138,22 @@ begin
      order by priority desc, turn, id
      limit 1;
     if v_members and v_found.member is not null and v_found.turn <= v_new.settled then
-      if (v_found.turn, v_found.id) = (v_mark.turn, v_mark.id)
-         and cardinality(v_new.lagging) + cardinality(v_lagging) < v_most_lagging
-         and not exists (select from unnest(v_lagging) as l where l.quota = v_found.quota and l.member = v_found.member) then
-        v_lagging := v_lagging
-          || (v_found.quota, v_found.member, v_mark.priority, v_found.turn, v_found.id)::penstock.laggard;
+      if v_old.crowded or (v_found.turn, v_found.id) = (v_mark.turn, v_mark.id) then
+        v_lagging := v_lagging || array(
+          select (first.quota, first.member, v_mark.priority, first.turn, first.id)::penstock.laggard
+            from (select distinct on (quota, member) quota, member, turn, id
+                    from (select coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member,
+                                 turn, id
+                            from penstock.jobs
+                           where state = 'ready' and queue = p_queue and (quota is not null)::int = p_line
+                             and priority = v_mark.priority and (turn, id) >= (v_mark.turn, v_mark.id)
+                           order by priority desc, turn, id
+                           limit case when v_old.crowded then 200 else 1 end) as head
+                   where member is not null and turn <= v_new.settled
+                   order by quota, member, turn, id) as first
+           where (first.quota, first.member) not in (select l.quota, l.member from unnest(v_lagging) as l)
+           order by first.turn, first.id
+           limit v_most_lagging - cardinality(v_new.lagging) - cardinality(v_lagging));
       end if;
       if cardinality(v_lagging) > 0 then
         -- the first of somebody else; a long backlog is passed over in several rounds
