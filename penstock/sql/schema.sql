@@ -1761,6 +1761,40 @@ ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+-- Name: live_jobs_view; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.live_jobs_view WITH (security_invoker='true') AS
+ SELECT j.id,
+    j.queue,
+    j.kind,
+    j.state,
+    j.priority,
+    j.attempt,
+    j.max_attempts,
+    j.snoozes,
+    j.claims,
+    j.parent,
+    j.owner,
+    j.org,
+    COALESCE(j.args, penstock.payload_of(j.id)) AS args,
+    j.progress,
+    NULL::jsonb AS output,
+        CASE
+            WHEN (j.error_count IS NOT NULL) THEN penstock.errors_of(j.id)
+            ELSE NULL::jsonb
+        END AS errors,
+    j.cancel_requested,
+    l.worker,
+    l.expires_at AS leased_until,
+    j.created_at,
+    j.run_at,
+    j.started_at,
+    NULL::timestamp with time zone AS finished_at
+   FROM (penstock.jobs j
+     LEFT JOIN penstock.leases l ON ((l.id = j.lease)));
+
+-- Name: VIEW live_jobs_view; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON VIEW penstock.live_jobs_view IS 'The jobs that have not ended. Stable: columns are only ever added.';
+
 -- Name: locks; Type: TABLE; Schema: penstock; Owner: -
 CREATE UNLOGGED TABLE penstock.locks (
     name text NOT NULL
@@ -3318,6 +3352,9 @@ GRANT ALL ON TABLE penstock.leader TO service_role;
 
 -- Name: SEQUENCE leases_id_seq; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.leases_id_seq TO service_role;
+
+-- Name: TABLE live_jobs_view; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.live_jobs_view TO service_role;
 
 -- Name: TABLE locks; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.locks TO service_role;

@@ -91,7 +91,7 @@ class CallFiles:
         """Whether any job of its flow has not ended yet."""
         async with self._app.atransaction() as connection:
             live = await connection.execute(
-                "select from penstock.jobs_view where (id = %s or parent = %s) and finished_at is null", [flow, flow]
+                "select from penstock.live_jobs_view where id = %s or parent = %s", [flow, flow]
             )
             return live.rowcount > 0
 

@@ -55,13 +55,16 @@ create index leftovers_bookmark on bookmarks.leftovers (bookmark_id);
 
 -- The queue as its monitoring knows it. A message that was given up is still there, and will not be read again by itself.
 create view bookmarks.add_bookmark_url_queue with (security_invoker = true) as
-  select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at,
-         case when j.state = 'failed' then timestamptz '9999-12-31 00:00:00z' else coalesce(j.leased_until, j.run_at) end as vt,
+  select m.id as msg_id, j.claims as read_ct, j.created_at as enqueued_at, coalesce(j.leased_until, j.run_at) as vt,
          j.args as message
-    from penstock.jobs_view as j
+    from penstock.live_jobs_view as j
     left join bookmarks.messages as m on m.job = j.id
    where j.queue = 'add-bookmark-url-queue'
-     and j.state not in ('succeeded', 'cancelled');
+  union all
+  select m.id, h.claims, h.created_at, timestamptz '9999-12-31 00:00:00z', h.args
+    from penstock.jobs_view as h
+    left join bookmarks.messages as m on m.job = h.id
+   where h.queue = 'add-bookmark-url-queue' and h.state = 'failed';
 
 create view bookmarks.add_bookmark_url_queue_archive with (security_invoker = true) as
   select m.id as msg_id, h.claims as read_ct, h.created_at as enqueued_at, h.finished_at as archived_at, h.run_at as vt,

@@ -71,7 +71,7 @@ create view exports.unrecorded with (security_invoker = true) as
    where a.kind = 'export_pdf'
      and a.state = 'stored'
      and not exists (select from exports.export_history as h where h.artifact_id = a.id)
-     and not exists (select from penstock.jobs_view as j where j.id = a.job and j.finished_at is null);
+     and not exists (select from penstock.live_jobs_view as j where j.id = a.job);
 
 do $$
 begin
