@@ -32,6 +32,18 @@ def test_the_same_things_are_found_under_the_same_names() -> None:
                 assert word not in text or home in parts or "/".join(file.parts[-2:]) in ELSEWHERE, (file, word)
 
 
+def test_recipes_know_nothing_of_each_other() -> None:
+    """But for a demonstration, in which one reads aloud what another listens to."""
+    others = [
+        str(file.relative_to(PACKAGE))
+        for recipe in RECIPES
+        for file in (PACKAGE / recipe).rglob("*.py")
+        for other in RECIPES
+        if other != recipe and f"penstock_recipes.{other}" in file.read_text("utf-8")
+    ]
+    assert set(others) == {"calls/demo.py"}
+
+
 def declared(extra: str) -> set[str]:
     """The modules that an extra brings by itself."""
     extras = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -72,8 +72,8 @@ def _message(error: Exception) -> str:
 
 
 def _detail(error: Exception) -> dict[str, Any]:
-    """What an error says of itself beside its message, as the names of ours. asyncpg has it on the error."""
-    told = getattr(_diagnostics(error), "message_detail", None) or getattr(error, "detail", None)
+    """What an error says of itself beside its message, as the names of ours."""
+    told = getattr(_diagnostics(error), "message_detail", None)
     return msgspec.json.decode(told, type=dict[str, Any]) if told else {}
 
 

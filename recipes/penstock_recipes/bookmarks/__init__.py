@@ -4,14 +4,14 @@
 """
 
 import os
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock import InvalidInput, Penstock
 from penstock.outbound import Guard
+from penstock_recipes.application import made_on_demand
 from penstock_recipes.bookmarks.archive import UPKEEP, purge
 from penstock_recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
 from penstock_recipes.requirements import require
@@ -85,13 +85,4 @@ def _captioner() -> "Captioner":
     return ClaudeCaptioner(model) if model else OfflineCaptioner()
 
 
-@cache
-def _app() -> Penstock:
-    return make_app()
-
-
-def __getattr__(name: str) -> Penstock:
-    """`app`, made when it is asked for."""
-    if name == "app":
-        return _app()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__: Callable[[str], Penstock] = made_on_demand(__name__, make_app)

@@ -4,8 +4,7 @@
 """
 
 import os
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock import Backoff, Penstock, PenstockError
 from penstock.storage import Store
+from penstock_recipes.application import made_on_demand
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
@@ -116,13 +116,4 @@ def _analyst() -> "Analyst":
     return OfflineAnalyst()
 
 
-@cache
-def _app() -> Penstock:
-    return make_app()
-
-
-def __getattr__(name: str) -> Penstock:
-    """`app`, made when it is asked for: the processes that decode sound need none of it."""
-    if name == "app":
-        return _app()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__: Callable[[str], Penstock] = made_on_demand(__name__, make_app)

@@ -3,11 +3,12 @@
 `penstock up penstock_recipes.exports:app`, or `install(app)` into an application of your own.
 """
 
-from functools import cache
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
 from penstock import Backoff, Context, Penstock
+from penstock_recipes.application import made_on_demand
 from penstock_recipes.exports.store import clean_up
 from penstock_recipes.requirements import require
 
@@ -68,13 +69,4 @@ def make_app(url: str | None = None, *, artifacts: str | Path | None = None) -> 
     return app
 
 
-@cache
-def _app() -> Penstock:
-    return make_app()
-
-
-def __getattr__(name: str) -> Penstock:
-    """`app`, made when it is asked for: the processes that set pages need no server, and start in half the time."""
-    if name == "app":
-        return _app()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__: Callable[[str], Penstock] = made_on_demand(__name__, make_app)

@@ -4,10 +4,10 @@
 """
 
 import os
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 
 from penstock import Backoff, Penstock
+from penstock_recipes.application import made_on_demand
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
 from penstock_recipes.readings.chart import Calculation
 from penstock_recipes.readings.jobs import BACKOFF, KIND, QUEUES, Stage, add_flow
@@ -117,13 +117,4 @@ def _voice_provider() -> VoiceProvider:
     return EspeakVoice()
 
 
-@cache
-def _app() -> Penstock:
-    return make_app()
-
-
-def __getattr__(name: str) -> Penstock:
-    """`app`, made when it is asked for."""
-    if name == "app":
-        return _app()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__: Callable[[str], Penstock] = made_on_demand(__name__, make_app)
