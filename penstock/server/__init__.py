@@ -19,6 +19,7 @@ with needs("server", "the server"):
     from penstock.server.http.problems import Problem
     from penstock.server.http.route import CheckedRoute
     from penstock.server.http.statuses import problems
+    from penstock.server.jobs.routes import IdempotencyKey
     from penstock.server.jobs.start import start, start_batch, start_each
     from penstock.server.jobs.visible import visible_job, visible_jobs
     from penstock.server.live.follow import StreamCaller, follow, follow_all
@@ -27,6 +28,7 @@ with needs("server", "the server"):
 __all__ = [
     "Caller",
     "CheckedRoute",
+    "IdempotencyKey",
     "Identity",
     "Problem",
     "SeenJob",

@@ -2,25 +2,13 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated
 
 import msgspec
-from fastapi import Header
 from starlette.responses import StreamingResponse
 
 from penstock import LimitReached, StorageFull
 from penstock.server import Problem
 from penstock_recipes.exports.faults import storage_words
-
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=255,
-        description="A second request with the same key, within a day, gets the job of the first.",
-    ),
-]
 
 
 def event(name: str, told: Mapping[str, object]) -> bytes:

@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from penstock import IdempotencyMismatch, JobState
 from penstock.server import (
     Caller,
+    IdempotencyKey,
     Identity,
     Problem,
     SeenJob,
@@ -24,7 +25,7 @@ from penstock.server import (
     visible_jobs,
 )
 from penstock_recipes.answers import Success, refusing, success
-from penstock_recipes.exports.routes.answers import IdempotencyKey, event, event_stream, within_quotas
+from penstock_recipes.exports.routes.answers import event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
 from penstock_recipes.exports.routes.jobs import KIND, STATUS, percent_of
 from penstock_recipes.exports.shapes import Batch, BatchRequest, Partial, StartedBatch

@@ -9,6 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from penstock import JobState
 from penstock.server import (
     Caller,
+    IdempotencyKey,
     Identity,
     Problem,
     SeenJob,
@@ -23,7 +24,7 @@ from penstock.server import (
 )
 from penstock_recipes.answers import Success, refusing, success
 from penstock_recipes.exports.faults import fault_of
-from penstock_recipes.exports.routes.answers import IdempotencyKey, event, event_stream, within_quotas
+from penstock_recipes.exports.routes.answers import event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
 from penstock_recipes.exports.shapes import ExportJob, ExportRequest, Message, StartedExport, Status
 
