@@ -44,6 +44,13 @@ lint: .venv/.ready
 types: .venv/.ready
 	$(BIN)/mypy
 
+# the release before the next one, for tests/versions: make previous-release VERSION=v0.1.0
+previous-release:
+	rm -rf .cache/previous && mkdir -p .cache/previous
+	git archive $(VERSION) | tar -x -C .cache/previous
+	rm -f tests/versions/previous/*.whl
+	.venv/bin/pip wheel --quiet --no-deps --wheel-dir tests/versions/previous .cache/previous
+
 chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the ledger must balance; some minutes
 	$(BIN)/python -m tests.chaos
 

@@ -147,6 +147,10 @@ class NotMigrated(PenstockError):
     """The database has no Penstock schema, or an older one."""
 
 
+class ProgramTooOld(PenstockError):
+    """The database was migrated by a version that no longer serves programs of this one."""
+
+
 class DatabaseUnavailable(PenstockError, psycopg.OperationalError):
     """The database cannot be reached, or answers nobody. `sent` when it is not known whether it did what was asked."""
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from penstock.engine.faults import FAULTS, is_lost
+from penstock.errors import PenstockError
 
 log = logging.getLogger("penstock.worker")
 
@@ -46,6 +47,9 @@ class Loop:
                 # that the database, or the API, is away is said once for all loops, where it is noticed
                 level = logging.DEBUG if is_lost(error) else logging.WARNING
                 log.log(level, "%s: %s; trying again in %.1f s", self.name, " ".join(str(error).split()), pause)
+            except PenstockError as error:
+                # it says what to do
+                log.error("%s: %s; trying again in %.1f s", self.name, error, pause)
             except Exception:
                 # a fault of our own must not end a worker that others rely on
                 log.exception("%s: unexpected; trying again in %.1f s", self.name, pause)

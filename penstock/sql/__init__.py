@@ -11,6 +11,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from penstock.errors import InvalidInput
+from penstock.sql.contract import COMMENT
 
 _SCHEMA = re.compile(r"\bpenstock\.(?=[a-z%])")
 _LONGEST = 63
@@ -63,7 +64,7 @@ def grants() -> str:
 
 @cache
 def functions_digest() -> str:
-    return hashlib.sha256((functions() + grants()).encode()).hexdigest()[:16]
+    return hashlib.sha256((functions() + grants() + COMMENT).encode()).hexdigest()[:16]
 
 
 @cache

@@ -89,3 +89,6 @@ begin
      to authenticated;
 end
 $$;
+
+-- What programs may expect: see penstock/sql/contract.py.
+comment on schema {schema} is '{contract}';

@@ -3,6 +3,9 @@
 -- Name: penstock; Type: SCHEMA; Schema: -; Owner: -
 CREATE SCHEMA penstock;
 
+-- Name: SCHEMA penstock; Type: COMMENT; Schema: -; Owner: -
+COMMENT ON SCHEMA penstock IS 'Penstock, contract 1, serves programs from contract 1';
+
 -- Name: job_state; Type: TYPE; Schema: penstock; Owner: -
 CREATE TYPE penstock.job_state AS ENUM (
     'blocked',

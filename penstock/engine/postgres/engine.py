@@ -69,7 +69,7 @@ class PostgresEngine:
     ) -> None:
         self.schema = schema
         self.outage = outage or Outage()
-        self.pools = Pools(url, pool_size, patience, timeout, outage=self.outage)
+        self.pools = Pools(url, schema, pool_size, patience, timeout, outage=self.outage)
 
     # One command, by itself.
 

@@ -14,6 +14,7 @@ from psycopg import errors
 from penstock.engine.postgres.address import read_address
 from penstock.errors import PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
+from penstock.sql.contract import COMMENT
 
 OLDEST_POSTGRES = 15
 ROLES = ("anon", "authenticated", "service_role")
@@ -201,4 +202,5 @@ def _refuse_newer(in_database: int, in_code: int, schema: str) -> None:
 
 
 def _execute(connection: psycopg.Connection[Any], text: str, schema: str) -> None:
-    connection.execute(render(text, schema).replace("{schema}", quote_schema(schema)).encode())
+    said = render(text, schema).replace("{schema}", quote_schema(schema)).replace("{contract}", COMMENT)
+    connection.execute(said.encode())

@@ -21,7 +21,8 @@ from psycopg.pq import TransactionStatus
 from penstock.engine.outage import Outage
 from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut_after, settings_for
 from penstock.engine.postgres.contact import Contact
-from penstock.errors import DatabaseUnavailable
+from penstock.errors import DatabaseUnavailable, PenstockError
+from penstock.sql import contract, quote_schema
 
 PATIENCE = 30.0
 """Seconds to wait for a connection while all are in use."""
@@ -33,7 +34,7 @@ a timeout tries for that long."""
 IDLE = 600.0
 """Seconds without use after which a connection is closed rather than used: something on the way may have cut it."""
 
-_WHO_SERVES = "select pg_backend_pid()"
+_WHO_SERVES = "select pg_backend_pid(), obj_description(to_regnamespace(%s), 'pg_namespace')"
 
 C = TypeVar("C", SyncConnection, AsyncConnection)
 
@@ -41,7 +42,8 @@ C = TypeVar("C", SyncConnection, AsyncConnection)
 class _Kept(Generic[C]):
     """Idle connections, the last used one first, and when to open another."""
 
-    def __init__(self, url: str, timeout: float | None, outage: Outage) -> None:
+    def __init__(self, url: str, schema: str, timeout: float | None, outage: Outage) -> None:
+        self.schema = schema
         self.settings = settings_for(url)
         self.contact = Contact(self.settings, timeout, outage)
         self.pid = os.getpid()
@@ -85,8 +87,18 @@ class _Kept(Generic[C]):
         self.closed = True
         self.drop_idle()
 
-    def met(self, connection: C, backend: int) -> C:
-        """A new connection, and the process that serves it by its own account."""
+    @property
+    def introduction(self) -> tuple[str, list[str]]:
+        """The first statement on a new connection."""
+        return _WHO_SERVES, [quote_schema(self.schema)]
+
+    def met(self, connection: C, backend: int, comment: str | None) -> C:
+        """A new connection, the process that serves it by its own account, and what the schema says of itself."""
+        try:
+            contract.check(self.schema, comment)
+        except PenstockError:
+            connection.pgconn.finish()
+            raise
         self._met = True
         self.contact.outage.end()
         if backend != connection.info.backend_pid:
@@ -131,8 +143,8 @@ class _Attempts:
 
 
 class SyncPool:
-    def __init__(self, url: str, size: int, timeout: float | None, outage: Outage) -> None:
-        self.kept: _Kept[SyncConnection] = _Kept(url, timeout, outage)
+    def __init__(self, url: str, schema: str, size: int, timeout: float | None, outage: Outage) -> None:
+        self.kept: _Kept[SyncConnection] = _Kept(url, schema, timeout, outage)
         self._places = threading.Semaphore(size)
 
     @contextmanager
@@ -169,13 +181,15 @@ class SyncPool:
     def _connect(self, seconds: float | None) -> SyncConnection:
         connection = SyncConnection.connect_within(seconds, self.kept.settings)
         connection.contact = self.kept.contact
-        [backend] = connection.execute(_WHO_SERVES).fetchone() or [0]
-        return self.kept.met(connection, backend)
+        backend, comment = connection.execute(*self.kept.introduction).fetchone() or (0, None)
+        return self.kept.met(connection, backend, comment)
 
 
 class AsyncPool:
-    def __init__(self, url: str, size: int, patience: float | None, timeout: float | None, outage: Outage) -> None:
-        self.kept: _Kept[AsyncConnection] = _Kept(url, timeout, outage)
+    def __init__(
+        self, url: str, schema: str, size: int, patience: float | None, timeout: float | None, outage: Outage
+    ) -> None:
+        self.kept: _Kept[AsyncConnection] = _Kept(url, schema, timeout, outage)
         self._patience = patience
         self._places = asyncio.Semaphore(size)
 
@@ -221,9 +235,9 @@ class AsyncPool:
     async def _connect(self, seconds: float | None) -> AsyncConnection:
         connection = await AsyncConnection.connect_within(seconds, self.kept.settings)
         with cut_after(self._patience if seconds is None else seconds, connection):
-            [backend] = await (await connection.execute(_WHO_SERVES)).fetchone() or [0]
+            backend, comment = await (await connection.execute(*self.kept.introduction)).fetchone() or (0, None)
         connection.contact = self.kept.contact
-        return self.kept.met(connection, backend)
+        return self.kept.met(connection, backend, comment)
 
 
 def _all_in_use() -> psycopg.OperationalError:
@@ -236,6 +250,7 @@ class Pools:
     def __init__(
         self,
         url: Callable[[], str],
+        schema: str,
         size: int,
         patience: float | None = None,
         timeout: float | None = None,
@@ -244,6 +259,7 @@ class Pools:
     ) -> None:
         self.url = url
         self.patience = patience
+        self._schema = schema
         self._outage = outage
         self._size = size
         self._timeout = timeout
@@ -254,7 +270,7 @@ class Pools:
     def sync(self) -> SyncPool:
         with self._lock:
             if self._sync is None or self._sync.kept.pid != os.getpid():
-                self._sync = SyncPool(self.url(), self._size, self._timeout, self._outage)
+                self._sync = SyncPool(self.url(), self._schema, self._size, self._timeout, self._outage)
             return self._sync
 
     async def of_this_loop(self) -> AsyncPool:
@@ -262,7 +278,9 @@ class Pools:
         pool = self._async.get(loop)
         if pool is None or pool.kept.pid != os.getpid():
             self._drop_ended_loops()
-            pool = self._async[loop] = AsyncPool(self.url(), self._size, self.patience, self._timeout, self._outage)
+            pool = self._async[loop] = AsyncPool(
+                self.url(), self._schema, self._size, self.patience, self._timeout, self._outage
+            )
         return pool
 
     def close(self) -> None:

@@ -124,9 +124,9 @@ def _reader(kind: type) -> Callable[[Sequence[Row]], list[Any]]:
 # By hand: commands about several jobs, as arrays that lie side by side.
 
 
-def _about(command: Any, function: str, cast: str, values: object) -> Statement[Any]:
+def _about(command: Any, function: str, said: str, values: object) -> Statement[Any]:
     kind: Any = type(command)
-    source = f"penstock.{function}(%s, %s, %s, {cast})"
+    source = f"penstock.{function}(p_lease => %s, p_ids => %s, p_claims => %s, {said})"
     text, read = _selecting_of(source, kind)
     jobs = command.jobs
     params = [command.lease, array_of_ids(jobs), array_of_claims(jobs), values]
@@ -142,33 +142,37 @@ def _complete(command: c.Complete) -> Statement[Any]:
     outputs = None
     if any(job.output is not c.NULL for job in command.jobs):
         outputs = (b"[" + b",".join([bytes(job.output) for job in command.jobs]) + b"]").decode()
-    return _about(command, "complete", "%s::text::jsonb", outputs)
+    return _about(command, "complete", "p_outputs => %s::text::jsonb", outputs)
 
 
 def _fail(command: c.Fail) -> Statement[Any]:
-    return _about(command, "fail", "%s::text::jsonb", to_json([job.error for job in command.jobs]))
+    return _about(command, "fail", "p_errors => %s::text::jsonb", to_json([job.error for job in command.jobs]))
 
 
 def _report_progress(command: c.ReportProgress) -> Statement[Any]:
-    return _about(command, "report_progress", "%s::text::jsonb", to_json([job.progress for job in command.jobs]))
+    return _about(
+        command, "report_progress", "p_progress => %s::text::jsonb", to_json([job.progress for job in command.jobs])
+    )
 
 
 def _snooze(command: c.Snooze) -> Statement[Any]:
-    return _about(command, "snooze", "%s::float8[]", [float(job.seconds) for job in command.jobs])
+    return _about(command, "snooze", "p_seconds => %s::float8[]", [float(job.seconds) for job in command.jobs])
 
 
 def _park(command: c.Park) -> Statement[Any]:
-    return _about(command, "park", "%s::text[]", [job.reason for job in command.jobs])
+    return _about(command, "park", "p_reasons => %s::text[]", [job.reason for job in command.jobs])
 
 
 def _stop_cancelled(command: c.StopCancelled) -> Statement[Any]:
-    return _about(command, "stop_cancelled", "%s", command.reason)
+    return _about(command, "stop_cancelled", "p_reason => %s", command.reason)
 
 
 def _release(command: c.Release) -> Statement[Any]:
     jobs = command.jobs
     return Statement(
-        "select penstock.release(%s, %s, %s)", [command.lease, array_of_ids(jobs), array_of_claims(jobs)], _scalars
+        "select penstock.release(p_lease => %s, p_ids => %s, p_claims => %s)",
+        [command.lease, array_of_ids(jobs), array_of_claims(jobs)],
+        _scalars,
     )
 
 
@@ -178,7 +182,8 @@ def _release(command: c.Release) -> Statement[Any]:
 _CLAIM = (
     f"select {', '.join(f'c.{name}' for name in ClaimedJob.__struct_fields__)}"
     " from (select set_config('synchronous_commit', 'off', true) offset 0) as s,"
-    " penstock.claim(%s, %s, %s, %s::int[], %s::bigint[], %s::uuid[], %s::text[], %s) as c"
+    " penstock.claim(p_lease => %s, p_queue => %s, p_limit => %s, p_priorities => %s::int[], p_turns => %s::bigint[],"
+    " p_ids => %s::uuid[], p_kinds => %s::text[], p_owner => %s) as c"
 )
 
 
@@ -207,7 +212,7 @@ def _read_claimed(rows: Sequence[Row]) -> list[ClaimedJob]:
 
 def _enqueue_jobs(command: c.EnqueueJobs) -> Statement[list[Enqueued]]:
     return Statement(
-        "select id::text, created from penstock.enqueue_jobs(%s::text::jsonb)",
+        "select id::text, created from penstock.enqueue_jobs(p_jobs => %s::text::jsonb)",
         [to_json([job.to_json() for job in command.jobs])],
         lambda rows: [Enqueued(UUID(id), created) for id, created in rows],
     )
@@ -263,27 +268,36 @@ def _existing_ids(command: c.ExistingIds) -> Statement[list[UUID]]:
 
 
 def _wake(command: c.Wake) -> Statement[None]:
-    return Statement("select penstock.wake(%s, %s)", [command.queue, command.jobs], nothing, repeatable=True)
+    return Statement(
+        "select penstock.wake(p_queue => %s, p_jobs => %s)", [command.queue, command.jobs], nothing, repeatable=True
+    )
 
 
 def _wait_for_work(command: c.WaitForWork) -> Statement[float | None]:
     direct, backend = (command.direct, command.backend) if isinstance(command, c.WaitForHand) else (False, None)
     return Statement(
-        "select penstock.wait_for_work(%s, %s::text[], coalesce(%s, pg_backend_pid()), %s)",
+        "select penstock.wait_for_work(p_lease => %s, p_queues => %s::text[],"
+        " p_backend => coalesce(%s, pg_backend_pid()), p_direct => %s)",
         [command.lease, list(dict.fromkeys(command.queues)), backend, direct],
         first,
     )
 
 
 def _take_turns(command: c.TakeTurns) -> Statement[int]:
-    return Statement("select penstock.take_turns(%s, %s, %s)", [command.queue, command.key, command.jobs], first)
+    return Statement(
+        "select penstock.take_turns(p_queue => %s, p_key => %s, p_jobs => %s)",
+        [command.queue, command.key, command.jobs],
+        first,
+    )
 
 
 # By hand: what is no function of its own.
 
 
 def _start_for(command: c.StartFor) -> Statement[list[Enqueued]]:
-    text, read = _selecting_of("penstock.start_for(%s, %s, %s::text::jsonb, %s)", c.StartFor)
+    text, read = _selecting_of(
+        "penstock.start_for(p_owner => %s, p_quota => %s, p_jobs => %s::text::jsonb, p_by_user => %s)", c.StartFor
+    )
     jobs = to_json([job.to_json() for job in command.jobs])
     return Statement(text, [command.owner, command.quota, jobs, command.by_user], read)
 
@@ -293,7 +307,7 @@ def _start_each(command: c.StartEach) -> Statement[list[Enqueued]]:
         """
         select started.id, started.created
           from pg_catalog.unnest(%s::text[]) with ordinality as given (args, place),
-               lateral penstock.start(%s, args::jsonb, %s) as started
+               lateral penstock.start(p_kind => %s, p_args => args::jsonb, p_org => %s) as started
          order by place
         """,
         [[each.decode() for each in command.args], command.kind, command.org],

@@ -1,0 +1,112 @@
+"""A deploy and a rollback: for a while programs of two versions work on one database, whichever of them migrated it.
+
+`previous/` has the version before as a wheel. It is built from its commit when a version is released
+(`make previous-release`), and stays until the next one is.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from penstock import Penstock
+from penstock.errors import NotMigrated, ProgramTooOld
+from penstock.sql.contract import COMMENT, check
+from tests.conftest import Connect
+
+HERE = Path(__file__).parent
+PROGRAM = HERE / "program.py"
+NOW = HERE.parent.parent
+
+Run = Callable[[str, str, str], Any]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs the program in a version: run("previous", url, "work")."""
+    previous = tmp_path_factory.mktemp("previous")
+    [wheel] = (HERE / "previous").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(previous)
+    code = {"previous": previous, "now": NOW}
+
+    def run(version: str, url: str, what: str) -> Any:
+        environment = {**os.environ, "PYTHONPATH": str(code[version])}
+        ended = subprocess.run(
+            [sys.executable, str(PROGRAM), url, what], env=environment, capture_output=True, text=True, timeout=100
+        )
+        assert ended.returncode == 0, ended.stderr
+        answer = json.loads(ended.stdout.splitlines()[-1])
+        assert Path(answer["from"]).is_relative_to(code[version])
+        return answer["said"]
+
+    return run
+
+
+def _make_table(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("create table made (number int)")
+
+
+@pytest.mark.parametrize("migrated", ["previous", "now"])
+@pytest.mark.parametrize(("enqueuer", "worker"), [("previous", "now"), ("now", "previous")])
+def test_programs_of_two_versions_share_a_database(
+    run: Run, empty_url: str, migrated: str, enqueuer: str, worker: str
+) -> None:
+    run(migrated, empty_url, "migrate")
+    _make_table(empty_url)
+    jobs = run(enqueuer, empty_url, "enqueue")
+    assert run(worker, empty_url, "work") == len(jobs)
+    with psycopg.connect(empty_url) as connection:
+        rows = connection.execute(
+            """select count(*), count(*) filter (where attempt = 2),
+                      count(*) filter (where progress->>'message' = 'half-way')
+                 from penstock.all_jobs where state = 'succeeded'"""
+        ).fetchone()
+        assert rows == (len(jobs), 6, len(jobs))
+        assert connection.execute("select count(*) from made").fetchone() == (2,)
+
+
+def test_the_next_migrate_takes_the_previous_schema_along(run: Run, empty_url: str) -> None:
+    run("previous", empty_url, "migrate")
+    _make_table(empty_url)
+    jobs = run("previous", empty_url, "enqueue")
+    run("now", empty_url, "migrate")
+    assert run("now", empty_url, "work") == len(jobs)
+    with psycopg.connect(empty_url) as connection:
+        [told] = connection.execute("select obj_description('penstock'::regnamespace, 'pg_namespace')").fetchone() or [
+            ""
+        ]
+    assert told == COMMENT
+
+
+def test_a_schema_that_is_too_old_or_too_new_is_told_in_one_line_with_what_to_do() -> None:
+    check("penstock", COMMENT)
+    check("penstock", None)
+    check("penstock", "our own notes about this schema")
+    with pytest.raises(NotMigrated, match="of contract 0, and this program needs 1: run `penstock migrate`"):
+        check("penstock", "Penstock, contract 0, serves programs from contract 0")
+    check("penstock", "Penstock, contract 99, serves programs from contract 1")
+    with pytest.raises(ProgramTooOld, match=r"serves programs from contract 98, .* upgrade Penstock"):
+        check("penstock", "Penstock, contract 99, serves programs from contract 98")
+
+
+async def test_every_way_in_looks_at_the_contract(url: str, connect: Connect) -> None:
+    connect().execute("comment on schema penstock is 'Penstock, contract 99, serves programs from contract 98'")
+    async with Penstock(url) as app:
+
+        @app.job
+        def work() -> None: ...
+
+        with pytest.raises(ProgramTooOld):
+            work.enqueue()
+        with pytest.raises(ProgramTooOld):
+            await work.aenqueue()
+        with pytest.raises(ProgramTooOld):
+            await app.run_worker()
