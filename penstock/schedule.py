@@ -1,6 +1,6 @@
 """Schedules: those of the code, made by @app.cron, and those of the database, which come and go while all runs."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, cast, overload
 from uuid import UUID
@@ -9,8 +9,8 @@ from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, RecordedSchedule, Schedule, Source, next_tick
 from penstock.engine import commands
 from penstock.engine.commands import RecordedSchedules
-from penstock.engine.commands.command import Command
 from penstock.engine.protocol import Engine
+from penstock.engine.script import Script, arun, run
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
 from penstock.handler import Choices, Handler, elsewhere
@@ -69,7 +69,7 @@ class Schedules:
 
         The kind may be one that another program handles; the arguments of one that is known here are checked.
         """
-        self._run(_set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
+        run(self._engine.run, _set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
 
     async def aset(
         self,
@@ -82,35 +82,35 @@ class Schedules:
         catch_up: CatchUp = "one",
         **options: Unpack[Choices],
     ) -> None:
-        await self._arun(_set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
+        await arun(self._engine.arun, _set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
 
     def list(self) -> Listed:
         """Every schedule of the database, by name."""
-        return self._run(_list())
+        return run(self._engine.run, _list())
 
     async def alist(self) -> Listed:
-        return await self._arun(_list())
+        return await arun(self._engine.arun, _list())
 
     def pause(self, name: str) -> None:
         """Nothing of the schedule is fired until `resume`; what it has enqueued goes on."""
-        self._run(_pause(name, self._code))
+        run(self._engine.run, _pause(name, self._code))
 
     async def apause(self, name: str) -> None:
-        await self._arun(_pause(name, self._code))
+        await arun(self._engine.arun, _pause(name, self._code))
 
     def resume(self, name: str) -> None:
         """Goes on with the next tick from now; those of the pause are not caught up."""
-        self._run(_resume(name, self._code))
+        run(self._engine.run, _resume(name, self._code))
 
     async def aresume(self, name: str) -> None:
-        await self._arun(_resume(name, self._code))
+        await arun(self._engine.arun, _resume(name, self._code))
 
     def run_now(self, name: str) -> JobHandle[Any]:
         """Enqueues a job of the schedule at once, paused or not; its ticks come as they would."""
-        return JobHandle(self._engine, self._run(_run_now(name, self._code)))
+        return JobHandle(self._engine, run(self._engine.run, _run_now(name, self._code)))
 
     async def arun_now(self, name: str) -> JobHandle[Any]:
-        return JobHandle(self._engine, await self._arun(_run_now(name, self._code)))
+        return JobHandle(self._engine, await arun(self._engine.arun, _run_now(name, self._code)))
 
     def remove(self, name: str) -> bool:
         """Whether there was one. A schedule of the code comes back with the next worker that defines it."""
@@ -133,53 +133,33 @@ class Schedules:
         job = handler.using(**options).prepare(**args or {})
         return Schedule.of(job, cron=cron, tz=tz, catch_up=catch_up, name=name)
 
-    def _run(self, steps: "Steps[T]") -> T:
-        try:
-            call = next(steps)
-            while True:
-                call = steps.send(self._engine.run(call))
-        except StopIteration as end:
-            return cast(T, end.value)
 
-    async def _arun(self, steps: "Steps[T]") -> T:
-        try:
-            call = next(steps)
-            while True:
-                call = steps.send(await self._engine.arun(call))
-        except StopIteration as end:
-            return cast(T, end.value)
-
-
-Steps = Generator[Command[Any], Any, T]
-"""Commands one after the other, each committed by itself: yields each, is sent what it read, returns the result."""
-
-
-def _set(schedule: Schedule, source: Source) -> Steps[None]:
+def _set(schedule: Schedule, source: Source) -> Script[None]:
     recorded = yield commands.ListSchedules([])
     yield commands.SetSchedule.of(schedule, source, next_tick(schedule.cron, schedule.tz, recorded.now))
 
 
-def _list() -> Steps[Listed]:
+def _list() -> Script[Listed]:
     recorded = yield commands.ListSchedules()
     return cast(Listed, recorded.schedules)
 
 
-def _pause(name: str, code: Mapping[str, Schedule]) -> Steps[None]:
+def _pause(name: str, code: Mapping[str, Schedule]) -> Script[None]:
     yield from _find(name, code)
     yield commands.PauseSchedule(name)
 
 
-def _resume(name: str, code: Mapping[str, Schedule]) -> Steps[None]:
+def _resume(name: str, code: Mapping[str, Schedule]) -> Script[None]:
     schedule, now = yield from _find(name, code)
     yield commands.ResumeSchedule(name, next_tick(schedule.cron, schedule.tz, now))
 
 
-def _run_now(name: str, code: Mapping[str, Schedule]) -> Steps[UUID]:
+def _run_now(name: str, code: Mapping[str, Schedule]) -> Script[UUID]:
     yield from _find(name, code)
     return cast(UUID, (yield commands.RunSchedule(name)))
 
 
-def _find(name: str, code: Mapping[str, Schedule]) -> Steps[tuple[Schedule, datetime]]:
+def _find(name: str, code: Mapping[str, Schedule]) -> Script[tuple[Schedule, datetime]]:
     """A schedule by its name, and the engine's time. One of the code that no worker has recorded yet is recorded."""
     recorded: RecordedSchedules = yield commands.ListSchedules([name])
     if recorded.schedules:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 import psycopg
 from psycopg.rows import tuple_row
@@ -12,6 +12,7 @@ from penstock.engine.commands.command import Command
 from penstock.engine.postgres.errors import translate
 from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Copy, Script, Statement
+from penstock.engine.script import arun, run
 from penstock.errors import RolesMissing
 from penstock.sql import render as in_schema
 
@@ -186,16 +187,14 @@ class Dollar:
 
 def run_script(runner: Runner, script: Script[T], schema: str) -> T:
     """Drives a script to its end on a sync connection."""
+
+    def ask(step: Command[Any] | Statement[Any] | Copy) -> Any:
+        if isinstance(step, Copy):
+            return runner.copy(step)
+        return runner.run(step if isinstance(step, Statement) else render(step))
+
     try:
-        step = next(script)
-        while True:
-            if isinstance(step, Copy):
-                runner.copy(step)
-                step = script.send(None)
-            else:
-                step = script.send(runner.run(step if isinstance(step, Statement) else render(step)))
-    except StopIteration as end:
-        return cast(T, end.value)
+        return run(ask, script)
     except Exception as error:
         ours = translate(error, schema)
         if ours is None:
@@ -205,16 +204,14 @@ def run_script(runner: Runner, script: Script[T], schema: str) -> T:
 
 async def arun_script(runner: AsyncRunner, script: Script[T], schema: str) -> T:
     """Drives a script to its end on an async connection."""
+
+    def ask(step: Command[Any] | Statement[Any] | Copy) -> Awaitable[Any]:
+        if isinstance(step, Copy):
+            return runner.copy(step)
+        return runner.run(step if isinstance(step, Statement) else render(step))
+
     try:
-        step = next(script)
-        while True:
-            if isinstance(step, Copy):
-                await runner.copy(step)
-                step = script.send(None)
-            else:
-                step = script.send(await runner.run(step if isinstance(step, Statement) else render(step)))
-    except StopIteration as end:
-        return cast(T, end.value)
+        return await arun(ask, script)
     except Exception as error:
         ours = translate(error, schema)
         if ours is None:
