@@ -14,8 +14,8 @@ from penstock.engine.outage import answering_within
 from penstock.errors import DatabaseUnavailable, InvalidInput
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire
-from tests.app.until import until
 from tests.conftest import Connect
+from tests.kit.until import until, wait_until
 
 TIMEOUT = 0.4
 IN_TIME = 1.0
@@ -126,9 +126,9 @@ def test_a_statement_that_waits_for_a_lock_is_not_given_up(wire: Wire, connect: 
         holder.execute("begin; lock table penstock.jobs in share mode")
         thread = threading.Thread(target=send.enqueue, args=[1])
         thread.start()
-        until(lambda: watcher.execute(waiting).fetchall() == [(1,)])
+        wait_until(lambda: watcher.execute(waiting).fetchall() == [(1,)])
         waited_since = time.monotonic()
-        until(lambda: probes.answered_at > waited_since)  # it took a look, and the server answered
+        wait_until(lambda: probes.answered_at > waited_since)  # it took a look, and the server answered
         holder.execute("commit")
         thread.join()
     assert count_jobs() == 2
@@ -143,7 +143,7 @@ async def test_nor_is_one_in_async_code(wire: Wire, connect: Connect, count_jobs
         holder.execute("begin; lock table penstock.jobs in share mode")
         waited_since = time.monotonic()
         enqueueing = asyncio.create_task(send.aenqueue(1))
-        await asyncio.to_thread(until, lambda: contact.answered_at > waited_since)
+        await until(lambda: contact.answered_at > waited_since)
         holder.execute("commit")
         assert (await enqueueing).created
     assert count_jobs() == 2

@@ -9,8 +9,8 @@ from psycopg.conninfo import make_conninfo
 from penstock import JobHandle, NewJob, Penstock
 from penstock.engine.postgres.statement import Statement, all_rows
 from tests.app.conftest import CountJobs
-from tests.app.until import until
 from tests.conftest import Connect
+from tests.kit.until import wait_until
 
 LOCKED = b"""select count(*) from pg_stat_activity
               where wait_event in ('transactionid', 'advisory') and datname = current_database()"""
@@ -47,7 +47,7 @@ class Rivals:
         self._rival.execute(end.encode())
 
     def _until_locked(self, sessions: int) -> None:
-        until(lambda: self._watcher.execute(LOCKED).fetchall() == [(sessions,)])
+        wait_until(lambda: self._watcher.execute(LOCKED).fetchall() == [(sessions,)])
 
 
 @pytest.fixture

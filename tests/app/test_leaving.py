@@ -10,8 +10,8 @@ import pytest
 
 from penstock import Penstock
 from tests.app.conftest import CountJobs
-from tests.app.until import until
 from tests.conftest import Connect
+from tests.kit.until import until, wait_until
 
 OURS = b"select count(*) from pg_stat_activity where application_name = 'penstock' and datname = current_database()"
 
@@ -50,11 +50,11 @@ def test_close_leaves_no_connection(url: str, connections: Callable[[], int]) ->
     app.jobs.list()
     assert connections() == 1
     app.close()
-    until(lambda: connections() == 0)
+    wait_until(lambda: connections() == 0)
     app.close()
     assert app.jobs.list().jobs == []
     app.close()
-    until(lambda: connections() == 0)
+    wait_until(lambda: connections() == 0)
 
 
 async def test_aclose_leaves_no_connection(url: str, connections: Callable[[], int]) -> None:
@@ -63,7 +63,7 @@ async def test_aclose_leaves_no_connection(url: str, connections: Callable[[], i
     app.jobs.list()
     assert connections() >= 2
     await app.aclose()
-    await asyncio.to_thread(until, lambda: connections() == 0)
+    await until(lambda: connections() == 0)
     await app.aclose()
 
 
@@ -79,7 +79,7 @@ def test_event_loops_one_after_another_each_have_connections_of_their_own(
     assert [asyncio.run(look()) for _ in range(3)] == [0, 0, 0]
     # those of the loops that have ended are closed when the next one begins, or here
     app.close()
-    until(lambda: connections() == 0)
+    wait_until(lambda: connections() == 0)
 
 
 def test_a_pool_hands_out_no_more_than_its_size(url: str, connections: Callable[[], int]) -> None:

@@ -12,8 +12,8 @@ from penstock import Handler, NewJob, Penstock
 from penstock.engine.postgres.statement import Statement, nothing
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire
-from tests.app.until import until
 from tests.conftest import Connect
+from tests.kit.until import until, wait_until
 
 Send = Handler[..., None]
 IN_USE = 6
@@ -35,7 +35,7 @@ def kill_all(connect: Connect) -> Callable[[], None]:
     def kill() -> None:
         killed = connection.execute(f"select pg_terminate_backend(pid) {ours}".encode()).fetchall()
         assert len(killed) >= IN_USE
-        until(lambda: connection.execute(f"select count(*) {ours}".encode()).fetchall() == [(0,)])
+        wait_until(lambda: connection.execute(f"select count(*) {ours}".encode()).fetchall() == [(0,)])
 
     return kill
 
@@ -57,7 +57,7 @@ def test_the_pool_survives_the_end_of_all_its_connections(
         threads = [threading.Thread(target=app.engine.run, args=[MEET]) for _ in range(IN_USE)]
         for thread in threads:
             thread.start()
-        until(lambda: all_in_use(gate))
+        wait_until(lambda: all_in_use(gate))
         gate.execute("select pg_advisory_unlock(1)")
         for thread in threads:
             thread.join()
@@ -73,7 +73,7 @@ async def test_the_same_in_async_code(
     for act in (lambda: send.aenqueue(1), lambda: send.aenqueue_many([{"to": 1}] * 30), lambda: app.jobs.alist()):
         gate.execute("select pg_advisory_lock(1)")
         tasks = [asyncio.create_task(app.engine.arun(MEET)) for _ in range(IN_USE)]
-        await asyncio.to_thread(until, lambda: all_in_use(gate))
+        await until(lambda: all_in_use(gate))
         gate.execute("select pg_advisory_unlock(1)")
         await asyncio.gather(*tasks)
         kill_all()
@@ -184,7 +184,7 @@ def test_an_attempt_that_is_still_under_way_when_it_is_repeated_counts_once(
         waiting = (
             b"select count(*) from pg_stat_activity where wait_event = 'relation' and datname = current_database()"
         )
-        until(lambda: watcher.execute(waiting).fetchall() == [(2,)])
+        wait_until(lambda: watcher.execute(waiting).fetchall() == [(2,)])
         holder.execute("commit")
         thread.join()
         assert wire.cuts == 1

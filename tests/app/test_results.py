@@ -10,9 +10,9 @@ import pytest
 
 from penstock import JobCancelled, JobFailed, JobHandle, Penstock
 from penstock.engine.postgres import wait
-from tests.app.until import until
 from tests.app.worker import Worker
 from tests.conftest import Connect
+from tests.kit.until import wait_until
 
 IsWatched = Callable[[UUID], bool]
 
@@ -56,7 +56,7 @@ def end(app: Penstock, is_watched: IsWatched, id: UUID, **how: str) -> Callable[
     """Ends the job as soon as somebody waits for it."""
 
     def act() -> None:
-        until(lambda: is_watched(id))
+        wait_until(lambda: is_watched(id))
         worker = Worker(app)
         match how:
             case {"output": output}:
@@ -105,7 +105,7 @@ def test_where_no_notice_arrives_looking_again_finds_the_end(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched, connect: Connect
 ) -> None:
     def act() -> None:
-        until(lambda: is_watched(handle.id))
+        wait_until(lambda: is_watched(handle.id))
         with connect().transaction() as _, connect() as connection:
             # nobody is told
             connection.execute("update penstock.jobs set watched = false")

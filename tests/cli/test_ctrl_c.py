@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from penstock import JobHandle, JobState, NewJob, Penstock
-from tests.app.until import until
+from tests.kit.until import wait_until
 
 APP = """
 import time
@@ -61,11 +61,11 @@ class Terminal:
         os.write(self._keyboard, b"\x03")
 
     def until_it_shows(self, text: str) -> None:
-        until(lambda: re.search(text, self.shows) or self.process.poll() is not None, 30)
+        wait_until(lambda: re.search(text, self.shows) or self.process.poll() is not None, 30)
         assert re.search(text, self.shows), self.shows
 
     def wait(self, within: float = 20.0) -> int:
-        until(lambda: self.shows and self.process.poll() is not None, within)
+        wait_until(lambda: self.shows and self.process.poll() is not None, within)
         return self.process.wait()
 
     def end(self) -> None:
@@ -93,7 +93,7 @@ def app(url: str) -> Iterator[Penstock]:
 
 def start_a_job(app: Penstock, folder: Path, name: str) -> JobHandle[object]:
     job = app.enqueue(NewJob(kind="wait", args=f'{{"name": "{name}"}}'.encode(), max_attempts=3))
-    until(lambda: (folder / f"{name}.started").exists(), 30)
+    wait_until(lambda: (folder / f"{name}.started").exists(), 30)
     return job
 
 
@@ -169,7 +169,7 @@ def test_reload_starts_again_when_a_file_changes_and_ends_with_one_ctrl_c(
     up.until_it_shows(r"changed.*waiting\.py")
     (tmp_path / "d").touch()
     job = app.enqueue(NewJob(kind="wait", args=b'{"name": "d"}', queue="default", delay=0.0))
-    until(lambda: job.refresh().state is JobState.SUCCEEDED, 30)
+    wait_until(lambda: job.refresh().state is JobState.SUCCEEDED, 30)
     up.until_it_shows("(?s)api.*api")
     if job.result(1) == "done":  # the old one took it while it was told to stop
         assert start_a_job(app, tmp_path, "d").result(20) == "done otherwise"

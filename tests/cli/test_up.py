@@ -7,15 +7,18 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import pytest
+
+from tests.kit.until import wait_until
+
+T = TypeVar("T")
 
 APP = """
 import time
@@ -83,15 +86,12 @@ class Program:
         self.process.send_signal(number)
         return self.process.wait(60)
 
-    def _until(self, condition: Any) -> Any:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                raise AssertionError(f"it ended with {self.process.returncode}:\n{self.said}")
-            if found := condition():
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"nothing came of it:\n{self.said}")
+    def _until(self, condition: Callable[[], T | None]) -> T:
+        def holds() -> T | None:
+            assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.said}"
+            return condition()
+
+        return wait_until(holds, 60, every=0.05, what=lambda: f"this came of it instead:\n{self.said}")
 
 
 @pytest.fixture

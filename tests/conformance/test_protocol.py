@@ -11,7 +11,7 @@ from penstock.engine.http import NoDatabase
 from penstock.engine.protocol import Ears, Engine
 from penstock.job import ClaimedJob, Lease
 from tests.conformance.conftest import Bench
-from tests.worker.until import soon
+from tests.kit.until import soon
 
 
 def test_it_is_an_engine(bench: Bench) -> None:

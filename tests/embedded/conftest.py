@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from penstock import embedded
+from tests.kit.until import wait_until
 
-from .users import nothing_runs, wait_until
+from .users import nothing_runs
 
 
 @pytest.fixture

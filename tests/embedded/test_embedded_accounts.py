@@ -15,8 +15,9 @@ import penstock
 from penstock import embedded
 from penstock.embedded.folder import Home
 from penstock.embedded.reach import COPIES
+from tests.kit.until import wait_until
 
-from .users import User, ask, nothing_runs, running, tell, wait_until
+from .users import User, ask, nothing_runs, running, tell
 
 pytestmark = pytest.mark.root
 

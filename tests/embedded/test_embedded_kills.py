@@ -14,8 +14,9 @@ import pytest
 from penstock import embedded
 from penstock.embedded import locks
 from penstock.embedded.folder import Home
+from tests.kit.until import wait_until
 
-from .users import User, ask, keeper_of, nothing_runs, processes_in, running, tell, wait_until
+from .users import User, ask, keeper_of, nothing_runs, processes_in, running, tell
 
 pytestmark = pytest.mark.root
 

@@ -12,8 +12,9 @@ import pytest
 from penstock import embedded
 from penstock.embedded import EmbeddedPostgres, locks
 from penstock.embedded.folder import Home
+from tests.kit.until import wait_until
 
-from .users import User, ask, nothing_runs, running, tell, wait_until
+from .users import User, ask, nothing_runs, running, tell
 
 pytestmark = pytest.mark.root
 

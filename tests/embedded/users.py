@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -101,13 +100,6 @@ def tell(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
-
-
-def wait_until(condition: Callable[[], object], within: float = 20) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.005)
 
 
 def running(folder: Path) -> RunningServer:

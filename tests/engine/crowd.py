@@ -6,6 +6,7 @@ from threading import Barrier
 from typing import TypeVar
 
 from tests.engine.hand import Hand
+from tests.kit.until import wait_until
 
 T = TypeVar("T")
 
@@ -24,11 +25,5 @@ def all_at_once(hands: Sequence[Hand], act: Callable[[Hand], T]) -> list[T]:
 
 def wait_until_blocked(observer: Hand, sessions: int) -> None:
     """Returns when so many sessions of this database wait for a lock."""
-    for _ in range(1000):
-        waiting = observer.value(
-            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-        )
-        if waiting >= sessions:
-            return
-        observer.do("select pg_sleep(0.01)")
-    raise AssertionError(f"{sessions} sessions were to wait for a lock, but only {waiting} do")
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    wait_until(lambda: observer.value(waiting) >= sessions, what=f"{sessions} sessions that wait for a lock")

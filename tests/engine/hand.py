@@ -1,6 +1,5 @@
 """One connection to the engine with short verbs, and a worker on it: what the tests of the engine act with."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from penstock.engine.work import Bulk
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
 from tests.kit import saying
+from tests.kit.until import wait_until
 
 T = TypeVar("T")
 
@@ -63,10 +63,8 @@ class Hand:
         """Waits until all transactions of the server that have a number by now have ended, other tests' included: as
         long as one goes on, nobody can tell what it will have made ready."""
         number = self.value("select pg_current_xact_id()::text")
-        deadline = time.monotonic() + within
-        while not self.value("select pg_snapshot_xmin(pg_current_snapshot()) > %s::xid8", number):
-            assert time.monotonic() < deadline, "somebody's transaction goes on and on"
-            time.sleep(0.005)
+        ended = "select pg_snapshot_xmin(pg_current_snapshot()) > %s::xid8"
+        wait_until(lambda: self.value(ended, number), within, what="the end of every transaction of the server")
 
     def enqueue(self, *jobs: NewJob) -> Sequence[Enqueued]:
         with self._runner.all_or_none():

@@ -18,7 +18,7 @@ from penstock.server.settings import ServerSettings
 from penstock.server.work import routes
 from penstock.server.work.waiting import WaitingWorkers
 from penstock.worker import Worker
-from tests.worker.until import until
+from tests.kit.until import until
 
 KEY = "a service key for the tests"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from penstock import JobState
+from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
 from tests.remote.serving import KEY, Api
-from tests.worker.until import soon, until
 
 MODULE = """
 import asyncio
@@ -94,10 +94,7 @@ class Shell:
         return []
 
     async def until_started(self, name: str, times: int = 1) -> None:
-        async def has() -> bool:
-            return len(self.started(name)) >= times
-
-        await until(has, within=40)
+        await until(lambda: len(self.started(name)) >= times, within=40)
 
     async def close(self) -> None:
         for process in self._started:

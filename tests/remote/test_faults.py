@@ -14,9 +14,9 @@ from penstock.engine import commands
 from penstock.engine.http import ApiUnreachable, KeyRefused
 from penstock.worker import claimer
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
 from tests.remote.serving import KEY, Api, working
-from tests.worker.until import soon, until
 
 
 @pytest.fixture
@@ -94,11 +94,7 @@ async def test_an_idle_worker_is_told_of_a_job(
 
     async with working(app, api, {"default": 1}) as worker:
         for number in range(10):
-
-            async def idle() -> bool:
-                return waits(watch, worker.lease) and not worker._executor.runs
-
-            await until(idle)
+            await until(lambda: waits(watch, worker.lease) and not worker._executor.runs)
             job = await enqueue(api, "work", number=number)
             # how soon is for the benchmark to say: looking by itself it would find it after ten minutes
             assert await job.aresult(20) == number
@@ -135,11 +131,7 @@ async def test_an_idle_worker_asks_for_next_to_nothing(
     async def work() -> None: ...
 
     async with working(app, api) as worker:
-
-        async def idle() -> bool:
-            return waits(watch, worker.lease) and api.workers.waiting == 1
-
-        await until(idle)
+        await until(lambda: waits(watch, worker.lease) and api.workers.waiting == 1)
         await asyncio.sleep(0.5)
         assert statements["heartbeat"] > 0
         api.requests.clear()
@@ -267,10 +259,7 @@ async def test_a_worker_that_lost_its_lease_takes_another_and_goes_on(
         assert worker.lease != lost
         assert await (await enqueue(api, "quick")).aresult(20) == "done"
 
-        async def waits_under_the_new_one() -> bool:
-            return waits(watch, worker.lease) and not waits(watch, lost)
-
-        await until(waits_under_the_new_one)
+        await until(lambda: waits(watch, worker.lease) and not waits(watch, lost))
 
 
 async def test_jobs_whose_claim_had_no_answer_run_all_the_same(

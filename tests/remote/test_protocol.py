@@ -15,9 +15,9 @@ from penstock.job import Lease, new_job_id
 from penstock.json import encode_args
 from penstock.server.work import long_poll, waiting
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api
-from tests.worker.until import soon, until
 
 
 @pytest.fixture
@@ -61,10 +61,7 @@ async def until_waiting(watch: psycopg.Connection[Any], *leases: int) -> None:
 async def until_polling(api: Api) -> None:
     """One request is kept waiting, or looks whether it has to."""
 
-    async def waits() -> bool:
-        return api.workers.waiting == 1
-
-    await until(waits)
+    await until(lambda: api.workers.waiting == 1)
 
 
 async def test_a_job_from_its_claim_to_its_completion(api: Api, client: httpx.AsyncClient) -> None:
@@ -363,10 +360,7 @@ async def test_work_that_comes_while_a_heartbeat_looks_for_some_is_told(
         [poll] = api.workers._everybody()
         await enqueue(api, "work")
 
-        async def told() -> bool:
-            return poll.woken
-
-        await until(told)
+        await until(lambda: poll.woken)
         return found
 
     monkeypatch.setattr(api.workers, "has_work", come_too_late_for_the_look)
@@ -395,10 +389,7 @@ async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_t
         assert answer.cancelling == []
         await other.acancel()
 
-        async def told() -> bool:
-            return other.id in poll.cancelled
-
-        await until(told)
+        await until(lambda: other.id in poll.cancelled)
         return answer
 
     monkeypatch.setattr(api.app.engine, "arun", come_too_late_for_the_second_look)
@@ -475,10 +466,7 @@ async def test_a_wake_up_that_comes_while_others_are_passed_on_is_passed_on_too(
     await enqueue(api, "work")
     [_] = await soon(waiting)
 
-    async def both() -> bool:
-        return len(passed_on) == 2
-
-    await until(both)
+    await until(lambda: len(passed_on) == 2)
 
 
 async def test_one_connection_listens_for_all(

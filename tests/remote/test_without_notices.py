@@ -8,10 +8,10 @@ import pytest
 
 from penstock import JobState, Penstock
 from penstock.server.work import waiting
+from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
 from tests.remote.serving import Api, working
 from tests.worker.pooler import PROGRAM, pgbouncer
-from tests.worker.until import soon, until
 
 pytestmark = pytest.mark.skipif(
     PROGRAM is None, reason="needs PgBouncer in front of the database: apt-get install pgbouncer"
@@ -64,9 +64,6 @@ async def test_a_waiting_claim_finds_the_job_that_comes(api: Api) -> None:
         body = {"lease": lease, "queue": "default", "wait": 30}
         waiting = asyncio.create_task(client.post("/api/work/claim", json=body))
 
-        async def waits() -> bool:
-            return api.workers.waiting == 1
-
-        await until(waits)
+        await until(lambda: api.workers.waiting == 1)
         job = await enqueue(api, "work")
         assert [each["id"] for each in (await soon(waiting)).json()["result"]] == [str(job.id)]

@@ -11,9 +11,9 @@ from penstock import Backoff, Context, Flow, JobState, NewJob, Penstock, Snooze,
 from penstock.engine.postgres.statement import Statement, all_rows
 from penstock.errors import JobFailed
 from penstock.json import encode_args
+from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api, working
-from tests.worker.until import soon, until
 
 
 async def test_jobs_run_and_their_results_are_stored(app: Penstock, api: Api) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.server.auth.jwt import mint
-from tests.app.until import until
+from tests.kit.until import wait_until
 from tests.server.api import KEY, SECRET
 
 
@@ -100,7 +100,7 @@ def served(url: str, **settings: str) -> Iterator[Served]:
         else:
             raise AssertionError("it did not start")
         served = Served(int(found[1]), process)
-        until(served.listens)
+        wait_until(served.listens)
         yield served
     finally:
         process.send_signal(signal.SIGTERM)

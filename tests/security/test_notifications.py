@@ -20,11 +20,11 @@ from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
 from penstock.server.work.waiting import WaitingWorkers
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.security.conftest import Connection, OpenStranger
 from tests.server.watching import Ear, started
 from tests.worker.running import working
 from tests.worker.test_handing import idle
-from tests.worker.until import soon, until
 
 SORTS = ("wake", "hand", "cancel", "job")
 _CATALOGUES = """

@@ -17,10 +17,10 @@ from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import NewJob
 from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.until import soon
 from tests.security.conftest import STRANGER, Connection
 from tests.worker.running import working
 from tests.worker.test_handing import idle
-from tests.worker.until import soon
 
 QUALIFIED = {"enqueue_plain"}
 """Not pinned, because it is hot: it names the schema of every function whose arguments may fit another better."""

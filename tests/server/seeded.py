@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from penstock.engine import commands
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
 from penstock.server.files.links import link_to
+from tests.kit.until import wait_until
 from tests.server.api import KEY, SECRET
 
 T = TypeVar("T")
@@ -105,9 +105,7 @@ class SeededServer:
 
     def start(self) -> None:
         self._thread.start()
-        deadline = time.monotonic() + 30
-        while not self._uvicorn.started and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: self._uvicorn.started)
 
     def stop(self) -> None:
         self._server.services.hub.leave()

@@ -12,7 +12,7 @@ import pytest
 from penstock import Penstock
 from penstock.server import ServerSettings
 from tests.app.cut_wire import Wire
-from tests.app.until import until
+from tests.kit.until import until
 from tests.server.api import KEY, SECRET, Api, asking
 from tests.worker.running import working
 
@@ -105,9 +105,7 @@ async def test_a_worker_says_once_that_it_is_lost_and_once_that_it_is_back(
     async with working(app) as worker:
         wire.go_down()
         caplog.set_level("DEBUG", "penstock.worker")
-        await asyncio.to_thread(
-            until, lambda: sum("trying again in 0.2" in each.message for each in caplog.records) > 1
-        )
+        await until(lambda: sum("trying again in 0.2" in each.message for each in caplog.records) > 1)
         wire.come_back()
         handle = await app.handler("work").aenqueue()
         assert await handle.aresult(timeout=20) is None

@@ -14,8 +14,8 @@ from penstock.server.live.states import Link, State
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit import saying
+from tests.kit.until import until
 from tests.server.watching import Counted, Ear, so, started
-from tests.worker.until import until
 
 
 @pytest.fixture

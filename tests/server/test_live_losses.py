@@ -15,9 +15,9 @@ from penstock.server.live.hub import Hub
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit import saying
+from tests.kit.until import until
 from tests.server.watching import Counted, Ear, so, started
 from tests.worker.pooler import PROGRAM, pgbouncer
-from tests.worker.until import until
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from penstock.flow import batch
 from penstock.job import NewJob
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.until import until
 from tests.server.streaming import AS_SERVICE, JWT_SECRET, Running, path_of, serving, streaming
-from tests.worker.until import until
 
 
 @pytest.fixture
@@ -268,7 +268,4 @@ async def test_a_user_does_not_learn_of_another_s_job(api: Running, hand: Hand) 
 async def listening(server: Running) -> None:
     """From here on a change is told by a notice; before, it is found when listening begins."""
 
-    async def it_does() -> bool:
-        return server.hub.listening
-
-    await until(it_does)
+    await until(lambda: server.hub.listening)

@@ -11,10 +11,10 @@ from penstock.server.live import hub
 from penstock.server.live.states import State
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.until import soon, until
 from tests.server.streaming import Running, path_of, serving, streaming
 from tests.server.watching import so
 from tests.worker.pooler import PROGRAM, pgbouncer
-from tests.worker.until import soon, until
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from penstock.engine.postgres.statement import Statement
 from penstock.job import NewJob
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import State
-from tests.worker.until import soon, until
+from tests.kit.until import soon, until
 
 T = TypeVar("T")
 

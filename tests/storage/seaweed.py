@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from uuid import uuid4
 from penstock.errors import PenstockError
 from penstock.now import run_now
 from penstock.storage import store_at
+from tests.kit.until import wait_until
 
 KEY = "penstock-tests"
 SECRET = "not-much-of-a-secret"
@@ -49,15 +49,17 @@ def _end_with_the_tests() -> None:
 def seaweed_in(folder: Path) -> Iterator[Seaweed]:
     user = {"name": "tests", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": ["Admin"]}
     (folder / "users.json").write_text(json.dumps({"identities": [user]}))
-    deadline = time.monotonic() + WITHIN
     process, server = _start(folder)
+
+    def is_there() -> bool:
+        nonlocal process, server
+        if process.poll() is not None:
+            # somebody took a port between our look and its own
+            process, server = _start(folder)
+        return _is_there(server, process)
+
     try:
-        while not _is_there(server, process):
-            assert time.monotonic() < deadline, (folder / "log").read_text()
-            if process.poll() is not None:
-                # somebody took a port between our look and its own
-                process, server = _start(folder)
-            time.sleep(0.1)
+        wait_until(is_there, WITHIN, every=0.1, what=(folder / "log").read_text)
         yield server
     finally:
         # it takes more than five seconds to end by itself

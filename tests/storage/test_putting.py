@@ -19,6 +19,7 @@ from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.testing import arun_inline, run_inline
 from tests.conftest import Connect
+from tests.kit.until import soon
 from tests.storage import handlers
 
 CONTENTS = b"0123456789" * 100
@@ -295,7 +296,7 @@ async def test_what_a_worker_wrote_that_lost_the_job_meanwhile_is_not_kept(app: 
         await go.wait()
 
     writing = asyncio.create_task(app.artifacts.keeper.put(job, lease, "a", slow()))
-    await asyncio.wait_for(reached.wait(), 20)
+    await soon(reached.wait())
     assert await app.engine.arun(commands.ExpireLease(lease)) == 1
     if meanwhile == "nobody has it":
         app.artifacts.sweep(grace=0)

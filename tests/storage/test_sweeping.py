@@ -17,8 +17,8 @@ from penstock.storage.sweep import remove_file
 from penstock.worker import sweeper
 from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.until import soon, until
 from tests.storage.test_putting import claim, files_in
-from tests.worker.until import soon, until
 
 
 async def stored(app: Penstock, name: str = "a.txt", **choices: Any) -> Artifact:
@@ -109,7 +109,7 @@ async def test_a_file_written_anew_is_not_the_one_that_is_removed(app: Penstock,
             await inner.delete(path)
 
     removing = asyncio.create_task(remove_file(Waiting(app.engine), Slow(), artifact.id))  # type: ignore[arg-type]
-    await asyncio.wait_for(reached.wait(), 20)
+    await soon(reached.wait())
     writing = asyncio.create_task(stored(app, "new", path="same"))
 
     async def waits() -> bool:
@@ -164,10 +164,7 @@ async def test_a_leading_worker_sweeps_by_itself(app: Penstock, connect: Connect
     await soon(worker.ready.wait())
     expire(connect, await stored(app, "goes", expires_in=60))
 
-    async def gone() -> bool:
-        return set(files_in(app)) == {stays.path}
-
-    await until(gone)
+    await until(lambda: set(files_in(app)) == {stays.path})
     worker.stop()
     await soon(running)
 
@@ -190,10 +187,7 @@ async def test_a_store_that_fails_does_not_end_the_worker(
         await soon(failed.wait())
         store.delete = delete  # type: ignore[method-assign]
 
-        async def gone() -> bool:
-            return files_in(app) == {}
-
-        await until(gone)
+        await until(lambda: files_in(app) == {})
         worker.stop()
         await soon(running)
     assert "the disk is away" in caplog.text

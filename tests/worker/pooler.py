@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from penstock.embedded.account import server_account
-from tests.app.until import until
+from tests.kit.until import wait_until
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
@@ -71,7 +71,7 @@ max_client_conn = 200
             return True
 
         try:
-            until(answers)
+            wait_until(answers)
             yield bounced
         finally:
             process.kill()

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from penstock import JobHandle, NewJob, Penstock
-from tests.app.until import until
 from tests.conftest import Connect
+from tests.kit.until import wait_until
 
 MODULE = '''
 import asyncio
@@ -129,7 +129,7 @@ class Commands:
         """Returns when it has its lease, or when each of its processes has."""
         before = set(self.leases)
         process = self.start("worker", "tasks:app", *options)
-        until(lambda: len(set(self.leases) - before) >= processes or process.process.poll() is not None)
+        wait_until(lambda: len(set(self.leases) - before) >= processes or process.process.poll() is not None)
         assert process.process.poll() is None, process.complaint
         return process
 
@@ -147,7 +147,7 @@ class Commands:
         """Returns when its handler is at work."""
         before = len(self.started(name or kind))
         job = self.enqueue(kind, name)
-        until(lambda: len(self.started(name or kind)) > before)
+        wait_until(lambda: len(self.started(name or kind)) > before)
         return job
 
     def started(self, name: str) -> list[int]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from penstock import Backoff, Context, Fail, InvalidInput, JobCancelled, JobFailed, JobState, Penstock, Snooze
+from tests.kit.until import until
 from tests.worker.running import working
-from tests.worker.until import until
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)
@@ -172,10 +172,7 @@ async def test_cancelling_one_job_of_a_batch_does_not_fail_the_others(app: Penst
         await started.wait()
         assert await handles[1].acancel()
 
-        async def was_told() -> bool:
-            return any(run.stop for run in worker._executor.runs.values() if run.job.id == handles[1].id)
-
-        await until(was_told)
+        await until(lambda: any(run.stop for run in worker._executor.runs.values() if run.job.id == handles[1].id))
         go.set()
         for handle in (handles[0], handles[2]):
             await handle.aresult(SOON)

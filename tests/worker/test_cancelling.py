@@ -12,9 +12,9 @@ import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine.postgres.listen import Notices
+from tests.kit.until import soon, until
 from tests.worker import in_process
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 SOON = 20.0
 

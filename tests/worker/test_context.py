@@ -15,9 +15,9 @@ from penstock import Backoff, Context, Flow, InvalidInput, JobFailed, JobState, 
 from penstock.engine import commands
 from penstock.job import Lease
 from penstock.worker import reporter
+from tests.kit.until import soon, until
 from tests.worker.losing import take_back
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)

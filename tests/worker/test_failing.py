@@ -22,8 +22,8 @@ from penstock import (
     Snooze,
 )
 from penstock.outcome import Outcome
+from tests.kit.until import until
 from tests.worker.running import working
-from tests.worker.until import until
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)

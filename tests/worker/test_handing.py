@@ -10,8 +10,8 @@ from penstock import JobState, Penstock
 from penstock.engine.postgres.listen import Notices
 from penstock.worker import Worker
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 
 async def idle(connect: Connect, workers: int = 1, queue: str = "default") -> None:

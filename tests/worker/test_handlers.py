@@ -13,9 +13,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from penstock import Context, Job, JobFailed, JobState, Penstock, SyncContext
+from tests.kit.until import until
 from tests.worker.in_process import Point
 from tests.worker.running import working
-from tests.worker.until import until
 
 SOON = 20.0
 

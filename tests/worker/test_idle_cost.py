@@ -10,7 +10,7 @@ import pytest
 from penstock import Penstock
 from penstock.worker import Worker, claimer, leases
 from tests.conftest import Connect
-from tests.worker.until import soon, until
+from tests.kit.until import soon, until
 
 WORKERS = 50
 WATCHED = 8.0
@@ -57,10 +57,7 @@ async def test_fifty_idle_workers_cost_less_than_five_statements_a_second(
         for worker, _ in workers:
             await soon(worker.ready.wait())
 
-        async def all_wait() -> bool:
-            return watch.execute("select count(*) from penstock.waiting").fetchone() == (WORKERS,)
-
-        await until(all_wait)
+        await until(lambda: watch.execute("select count(*) from penstock.waiting").fetchone() == (WORKERS,))
         await asyncio.sleep(1)
         statements.clear()
         await asyncio.sleep(WATCHED)

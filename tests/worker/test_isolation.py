@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from penstock import JobFailed, JobState, Penstock
+from tests.kit.until import until
 from tests.worker import in_process
 from tests.worker.in_process import Point
 from tests.worker.running import working
-from tests.worker.until import until
 
 SOON = 30.0
 

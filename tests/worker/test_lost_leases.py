@@ -17,8 +17,8 @@ from penstock.worker.lane import Lane
 from tests.app.cut_wire import Wire
 from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.until import soon, until
 from tests.worker.running import working
-from tests.worker.until import soon, until
 from tests.worker.wires import wire as wire
 
 TERMINATE = """
@@ -131,10 +131,7 @@ async def test_an_outcome_of_a_lost_job_is_refused(
         await soon(ended.wait())
         thawed.set()
 
-        async def refused() -> bool:
-            return f"1 outcome was refused, no longer this worker's: {job.id}" in caplog.text
-
-        await until(refused)
+        await until(lambda: f"1 outcome was refused, no longer this worker's: {job.id}" in caplog.text)
     if other == "runs it":
         assert (await job.arefresh()).state is JobState.RUNNING
         assert await app.engine.arun(saying.complete(lease, [again], [b'"in time"'])) == []
@@ -294,9 +291,7 @@ async def test_everything_finishes_when_all_connections_end_in_the_midst(
             await until(enough)
             watch.execute(TERMINATE.encode())
 
-        async def all_finished() -> bool:
-            return watch.execute("select count(*) from penstock.history where state = 'succeeded'").fetchone() == (400,)
-
-        await until(all_finished, within=40)
+        succeeded = "select count(*) from penstock.history where state = 'succeeded'"
+        await until(lambda: watch.execute(succeeded.encode()).fetchone() == (400,), within=40)
     assert ran == set(range(400))
     assert watch.execute("select count(*) from penstock.jobs").fetchone() == (0,)

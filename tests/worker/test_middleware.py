@@ -12,10 +12,10 @@ import pytest
 from penstock import Cancel, Context, JobContext, JobFailed, Penstock, Snooze, SyncContext
 from penstock.logs import set_up
 from penstock.middleware import CallNext, log_jobs
+from tests.kit.until import until
 from tests.worker import in_process
 from tests.worker.in_process import Point
 from tests.worker.running import working
-from tests.worker.until import until
 
 SOON = 20.0
 

@@ -11,9 +11,9 @@ from penstock.job import NewJob
 from penstock.worker import claimer
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.until import soon, until
 from tests.old_snapshot import NAME, old_snapshot
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 GONE = 30_000
 ROUNDS = 60
@@ -47,10 +47,7 @@ async def flow(url: str, hand: Hand) -> tuple[float, float]:
 async def blocks_read(hand: Hand) -> int:
     """Of the whole database, by everybody who has left it: what they read is counted then at the latest."""
 
-    async def alone() -> bool:
-        return not hand.rows(_OTHERS)
-
-    await until(alone)
+    await until(lambda: not hand.rows(_OTHERS))
     hand.do("select pg_stat_clear_snapshot()")
     return int(hand.value(_BLOCKS))
 
@@ -132,9 +129,6 @@ async def test_what_lies_past_the_cursor_waits_for_no_look_at_what_lies_before(
         go_on.set()
         assert await soon(started.get()) == 2
 
-        async def idle() -> bool:
-            return lane.in_hand == 0 and lane.look_at > time.monotonic()
-
-        await until(idle)
+        await until(lambda: lane.in_hand == 0 and lane.look_at > time.monotonic())
         await note.aenqueue_many([{"number": 3}, {"number": 4}])
         assert [await soon(started.get(), 10), await soon(started.get(), 10)] == [3, 4]

@@ -9,9 +9,9 @@ from penstock import Job, JobState, NewJob, Penstock
 from penstock.context import JobContext
 from penstock.middleware import CallNext
 from penstock.worker.parking_log import PERIOD, ParkingLog
+from tests.kit.until import until
 from tests.worker import in_process
 from tests.worker.running import working
-from tests.worker.until import until
 
 SOON = 20.0
 

@@ -15,9 +15,9 @@ import pytest
 from penstock import Job, JobState, Penstock
 from penstock.push import verify
 from tests.http_server import Answer, Request, serving
+from tests.kit.until import until
 from tests.worker.pushing import KEY, OTHER, SECRET, answering, finished, pushed
 from tests.worker.running import working
-from tests.worker.until import until
 
 
 def signature_by_hand(request: Request, key: bytes = KEY) -> str:

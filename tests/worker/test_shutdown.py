@@ -11,8 +11,8 @@ import pytest
 from penstock import Context, JobState, Penstock, SyncContext
 from penstock.engine import commands
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 
 class Gate:
@@ -57,10 +57,7 @@ async def test_stopping_lets_running_jobs_finish_and_claims_no_more(
         await soon(gate.came.wait())
         worker.stop()
 
-        async def stopping() -> bool:
-            return "stopping: 1 job has 30 s to finish" in caplog.text
-
-        await until(stopping)
+        await until(lambda: "stopping: 1 job has 30 s to finish" in caplog.text)
         second = await work.aenqueue()
         for _ in range(20):
             assert (await second.arefresh()).state is JobState.READY

@@ -14,11 +14,9 @@ from penstock.engine.commands import Cancel
 from penstock.job import NewJob
 from penstock.worker import supervisor
 from penstock.worker.supervisor import Supervisor
-from tests.app.until import until
+from tests.kit.until import soon, until, wait_until
 from tests.worker.processes import Commands, runs
 from tests.worker.processes import commands as commands
-from tests.worker.until import soon
-from tests.worker.until import until as until_async
 
 
 def test_the_jobs_of_a_killed_process_run_again_at_once_and_it_is_replaced(commands: Commands) -> None:
@@ -28,7 +26,7 @@ def test_the_jobs_of_a_killed_process_run_again_at_once_and_it_is_replaced(comma
     assert first != second
     os.kill(first, signal.SIGKILL)
     # well before ten minutes have passed; the other process has no slot free, so this is the new one
-    until(lambda: len(commands.started("a")) == 3)
+    wait_until(lambda: len(commands.started("a")) == 3)
     commands.go("a")
     third = commands.started("a")[-1]
     assert {job.result(10) for job in jobs} == {second, third}
@@ -44,20 +42,20 @@ def test_all_processes_end_with_a_killed_supervisor(commands: Commands) -> None:
     pids = list(commands.leases.values())
     process.kill()
     # gracefully: nobody is there to give back what they have
-    until(lambda: process.complaint.count("stopping: 1 job") == 1)
+    wait_until(lambda: process.complaint.count("stopping: 1 job") == 1)
     commands.go("a")
-    until(lambda: not any(map(runs, pids)))
+    wait_until(lambda: not any(map(runs, pids)))
     assert job.refresh().state is JobState.SUCCEEDED
     assert commands.leases == {}
 
 
 def test_processes_that_have_hardly_begun_end_with_a_killed_supervisor_too(commands: Commands) -> None:
     process = commands.start("worker", "tasks:app", "--processes", 2)
-    until(lambda: len(children_of(process.pid)) == 2)
+    wait_until(lambda: len(children_of(process.pid)) == 2)
     pids = children_of(process.pid)
     process.kill()
     try:
-        until(lambda: not any(map(runs, pids)))
+        wait_until(lambda: not any(map(runs, pids)))
     finally:
         for pid in filter(runs, pids):
             os.kill(pid, signal.SIGKILL)
@@ -76,7 +74,7 @@ def test_a_signal_to_the_supervisor_lets_all_finish(commands: Commands, number: 
         process.send_to_group(number)  # a terminal's Ctrl-C reaches everybody in it, and is one signal
     else:
         process.send(number)
-    until(lambda: process.complaint.count("stopping: 1 job") == 2)
+    wait_until(lambda: process.complaint.count("stopping: 1 job") == 2)
     commands.go("a")
     assert process.wait() == 0
     assert {job.result(1) for job in jobs} == pids
@@ -88,7 +86,7 @@ def test_a_second_signal_to_the_supervisor_ends_all_at_once(commands: Commands) 
     process = commands.start_worker("--processes", 2, "--grace", 600, processes=2)
     jobs = [commands.enqueue_and_start(kind) for kind in ("stuck", "stuck_inside")]
     process.send(signal.SIGTERM)
-    until(lambda: "to finish" in process.complaint)
+    wait_until(lambda: "to finish" in process.complaint)
     process.send(signal.SIGTERM)
     assert process.wait() == 3
     assert [(job.refresh().state, job.refresh().attempt) for job in jobs] == [(JobState.READY, 0)] * 2
@@ -130,7 +128,7 @@ async def test_a_process_that_dies_at_once_again_and_again_is_started_less_and_l
         return len(lives.pids) == 3
 
     began = asyncio.get_running_loop().time()
-    await until_async(three)
+    await until(three)
     assert asyncio.get_running_loop().time() - began > 1.5  # pauses of 0.5 and 1 s
     assert "a worker process ended with exit code 7" in caplog.text
     keeper.stop()
@@ -151,16 +149,16 @@ async def test_processes_follow_the_load_up_and_down(
         return len(keeper.pids) == wanted and len([pid for pid in lives.pids if alive(pid)]) == wanted
 
     try:
-        await until_async(lambda: number_is(1))
+        await until(lambda: number_is(1))
         # as many as have slots for what is there, and no more than allowed
         jobs = [*await app.engine.aenqueue([NewJob(kind="work") for _ in range(4)])]
-        await until_async(lambda: number_is(2))
+        await until(lambda: number_is(2))
         jobs += await app.engine.aenqueue([NewJob(kind="work") for _ in range(20)])
-        await until_async(lambda: number_is(3))
+        await until(lambda: number_is(3))
         loop = asyncio.get_running_loop()
         calm_since = loop.time()
         await app.engine.arun(Cancel([job.id for job in jobs]))
-        await until_async(lambda: number_is(1))
+        await until(lambda: number_is(1))
         assert loop.time() - calm_since > 0.3
     finally:
         keeper.stop()

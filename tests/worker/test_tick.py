@@ -20,10 +20,10 @@ from penstock.worker import tick
 from penstock.worker.tick import Budget
 from tests.app.cut_wire import Wire
 from tests.conftest import Connect
+from tests.kit.until import soon
 from tests.worker import in_process
 from tests.worker.processes import Commands
 from tests.worker.processes import commands as commands
-from tests.worker.until import soon
 from tests.worker.wires import wire as wire
 
 

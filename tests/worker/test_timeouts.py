@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from penstock import JobFailed, Penstock, SyncContext
+from tests.kit.until import soon
 from tests.worker import in_process
 from tests.worker.running import working
-from tests.worker.until import soon
 
 SOON = 20.0
 

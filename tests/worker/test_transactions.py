@@ -14,10 +14,10 @@ from penstock.engine import commands
 from penstock.engine.postgres.connections import cut
 from penstock.outcome import Outcome
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.worker import in_process
 from tests.worker.losing import atake_back, take_back
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)
@@ -377,10 +377,7 @@ async def test_the_same_holds_in_a_process(app: Penstock, notes: Notes, another:
         args = {"started": str(started), "go": str(go)}
         waiting = await app.aenqueue(app.prepare("write_note_and_wait", args, max_attempts=2))
 
-        async def has_started() -> bool:
-            return started.exists()
-
-        await until(has_started)
+        await until(lambda: started.exists())
         await atake_back(app.engine, worker.lease)
         go.touch()
         await waiting.aresult(SOON)

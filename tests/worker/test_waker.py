@@ -14,7 +14,7 @@ from penstock import InvalidInput, Penstock
 from penstock.worker.waker import Waker
 from tests.conftest import Connect
 from tests.http_server import Answer, Request, Server, serving
-from tests.worker.until import soon, until
+from tests.kit.until import soon, until
 
 
 class Consumer:

@@ -18,8 +18,8 @@ from penstock.worker import worker as worker_module
 from tests.channels import listen
 from tests.chaos.wire import open_wire
 from tests.conftest import Connect
+from tests.kit.until import soon, until
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 FOR_EVER = 600.0
 
@@ -43,10 +43,7 @@ def waiting(watch: psycopg.Connection[Any], queue: str = "default") -> dict[Leas
 
 
 async def until_waiting(watch: psycopg.Connection[Any], *workers: Worker, queue: str = "default") -> None:
-    async def all_wait() -> bool:
-        return set(waiting(watch, queue)) == {worker.lease for worker in workers}
-
-    await until(all_wait)
+    await until(lambda: set(waiting(watch, queue)) == {worker.lease for worker in workers})
 
 
 @pytest.mark.usefixtures("never_looking")
@@ -240,10 +237,7 @@ async def test_another_takes_over_what_is_done_by_one_for_all(
         await until(taken_over, within=5)
         await (await work.using(delay=0.1).aenqueue()).aresult(10)
 
-        async def only_one_is_left() -> bool:
-            return watch.execute("select array_agg(id) from penstock.leases").fetchone() == ([second.lease],)
-
-        await until(only_one_is_left)
+        await until(lambda: watch.execute("select array_agg(id) from penstock.leases").fetchone() == ([second.lease],))
     await soon(asyncio.wait([running]))
 
 
@@ -351,10 +345,7 @@ async def test_jobs_flow_while_a_worker_cannot_listen(
         monkeypatch.undo()
         before = waiting(watch)
 
-        async def listens_again() -> bool:
-            return waiting(watch) not in ({}, before)
-
-        await until(listens_again)
+        await until(lambda: waiting(watch) not in ({}, before))
         assert await (await work.aenqueue(3)).aresult(10) == 3
 
 
@@ -380,10 +371,7 @@ async def test_a_listening_connection_that_is_half_open_is_noticed_and_replaced(
                 job = await work.aenqueue(1)
                 assert await job.aresult(20) == 1
 
-                async def listens_again() -> bool:
-                    return list(waiting(watch).values()) not in ([], list(before.values()))
-
-                await until(listens_again)
+                await until(lambda: list(waiting(watch).values()) not in ([], list(before.values())))
                 assert await (await work.aenqueue(2)).aresult(10) == 2
 
 

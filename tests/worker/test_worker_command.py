@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import JobState
-from tests.app.until import until
+from tests.kit.until import wait_until
 from tests.worker.processes import Commands
 from tests.worker.processes import commands as commands
 
@@ -17,7 +17,7 @@ def test_a_signal_lets_jobs_finish_and_the_exit_code_says_so(commands: Commands,
     process = commands.start_worker()
     job = commands.enqueue_and_start("wait", "a")
     process.send(number)
-    until(lambda: "stopping: 1 job has 30 s to finish" in process.complaint)
+    wait_until(lambda: "stopping: 1 job has 30 s to finish" in process.complaint)
     commands.go("a")
     assert process.wait() == 0
     assert job.result(1) == process.pid
@@ -45,7 +45,7 @@ def test_a_second_signal_ends_at_once(
     process = commands.start_worker("--grace", 600)
     job = commands.enqueue_and_start(kind, "a" if kind == "wait" else None)
     process.send(numbers[0])
-    until(lambda: "to finish" in process.complaint)
+    wait_until(lambda: "to finish" in process.complaint)
     process.send(numbers[1])
     assert process.wait(10) == 3
     record = job.refresh()

@@ -9,8 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from penstock import Backoff, Context, InvalidInput, Penstock, Snooze
 from penstock.worker.memory import MemoryWatch, bytes_given, resident_bytes
 from penstock.worker.metrics import WorkerMetrics, serve_metrics
+from tests.kit.until import soon, until
 from tests.worker.running import working
-from tests.worker.until import soon, until
 
 
 def samples(text: str) -> dict[tuple[str, str, str], float]:
@@ -70,10 +70,7 @@ async def test_a_worker_that_has_grown_lets_its_jobs_finish_and_leaves(app: Pens
     watch = MemoryWatch(worker, resident_bytes() // 2)
     watch.start()
 
-    async def stops() -> bool:
-        return worker.stopping
-
-    await until(stops)
+    await until(lambda: worker.stopping)
     go.set()
     await soon(task)
     await watch.stop()

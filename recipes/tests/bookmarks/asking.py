@@ -1,6 +1,5 @@
 """Asking the recipe's API over real HTTP, as anybody. Every answer is held against the API's description."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -14,6 +13,7 @@ from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
 from penstock_recipes.bookmarks import QUEUE, install
 from shared.asking import AS_SERVICE, SECRET, Asking, served
+from tests.kit.until import until
 from tests.worker.running import working
 
 WITHIN = 40.0
@@ -50,11 +50,7 @@ class Person(Asking):
 
     async def until(self, id: int, wanted: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         """The bookmark, when it is as wanted."""
-        async with asyncio.timeout(WITHIN):
-            while True:
-                if wanted(bookmark := await self.bookmark(id)):
-                    return bookmark
-                await asyncio.sleep(0.05)
+        return await until(lambda: self.bookmark(id), WITHIN, so=wanted, every=0.05)
 
     async def file(self, link: str) -> httpx.Response:
         """What is behind a link; it needs no token."""

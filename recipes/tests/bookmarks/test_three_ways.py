@@ -11,7 +11,7 @@ from penstock import Penstock
 from penstock_recipes.bookmarks import install
 from shared.asking import KEY
 from tests.conftest import Connect
-from tests.worker.until import until
+from tests.kit.until import until
 
 CONSUMER = "/api/v1/bookmarks/add/tasks/queue-consumer"
 

@@ -1,6 +1,5 @@
 """Asking the recipe's API over real HTTP, as anybody."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -13,6 +12,7 @@ from penstock import Penstock, Worker
 from penstock.server import Server
 from penstock.server.auth import mint
 from shared.asking import AS_SERVICE, SECRET, Asking, served
+from tests.kit.until import until
 from tests.worker.running import working
 
 WITHIN = 60.0
@@ -45,13 +45,7 @@ class Person(Asking):
         return told
 
     async def until(self, id: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        pause = 0.02
-        async with asyncio.timeout(WITHIN):
-            while True:
-                if wanted(call := await self.call(id)):
-                    return call
-                await asyncio.sleep(pause)
-                pause = min(1.3 * pause, 0.25)
+        return await until(lambda: self.call(id), WITHIN, so=wanted, every=0.05)
 
     async def ended(self, id: str) -> dict[str, Any]:
         return await self.until(id, lambda call: call["status"] in ("done", "failed"))

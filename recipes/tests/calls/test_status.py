@@ -12,7 +12,7 @@ from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.providers.transcription import AudioSource, Transcript, TranscriptionFailed
 from shared.asking import names_in
 from tests.conftest import Connect
-from tests.worker.until import until
+from tests.kit.until import until
 
 
 class Waiting(Clerk):
@@ -116,10 +116,7 @@ async def test_a_call_is_deleted_with_its_files_whether_it_is_done_or_under_way(
                 assert (await ada("DELETE", f"/{id}")).status_code == 404
             connection = connect()
 
-            async def nothing_left() -> bool:
-                return connection.execute("select from penstock.jobs").rowcount == 0
-
-            await until(nothing_left)
+            await until(lambda: connection.execute("select from penstock.jobs").rowcount == 0)
     assert names_in(files) == []
     assert connection.execute("select count(*) from penstock.artifacts").fetchone() == (0,)
     assert {name for _, name in clerk.forgotten} >= {f"{ACME}/{id}/1.ogg" for id in (under_way, done)}

@@ -13,7 +13,7 @@ from calls.asking import ACME, GLOBEX, SOUND, Calls
 from calls.conftest import Make
 from shared.asking import KEY, names_in
 from tests.conftest import Connect
-from tests.worker.until import until
+from tests.kit.until import until
 
 
 async def test_a_recording_is_stored_with_its_call_and_its_jobs(calls: Calls, files: Path, connect: Connect) -> None:

@@ -14,6 +14,7 @@ from penstock import Penstock, Worker
 from penstock.server import Server
 from penstock.server.auth import mint
 from shared.asking import AS_SERVICE, SECRET, Asking, served
+from tests.kit.until import until
 from tests.worker.running import working
 
 WITHIN = 40.0
@@ -51,11 +52,7 @@ class Person(Asking):
 
     async def until(self, id: str, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The job, when it is as wanted."""
-        async with asyncio.timeout(WITHIN):
-            while True:
-                if wanted(job := await self.job(id)):
-                    return job
-                await asyncio.sleep(0.02)
+        return await until(lambda: self.job(id), WITHIN, so=wanted, every=0.02)
 
     async def ended(self, id: str) -> dict[str, Any]:
         return await self.until(id, lambda job: job["status"] in ("completed", "failed", "cancelled"))

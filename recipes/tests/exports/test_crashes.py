@@ -1,6 +1,5 @@
 """Workers that die, in real processes of their own."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import psycopg
 
 from exports.asking import WITHIN, Exports, stored_in
 from tests.conftest import Connect
+from tests.kit.until import until
 
 
 @contextmanager
@@ -47,11 +47,7 @@ def held_before_it_is_recorded(connection: psycopg.Connection[object]) -> Iterat
 
 
 async def stored(files: Path) -> Path:
-    async with asyncio.timeout(WITHIN):
-        while True:
-            if found := stored_in(files):
-                return found[0]
-            await asyncio.sleep(0.02)
+    return (await until(lambda: stored_in(files), WITHIN))[0]
 
 
 async def test_a_worker_killed_between_file_and_record_leaves_nothing_behind(

@@ -14,6 +14,7 @@ from exports.pages import opened
 from exports.resumes import resume_of
 from penstock.testing import arun_inline
 from tests.conftest import Connect
+from tests.kit.until import until
 
 
 async def test_a_document_becomes_a_pdf(exports: Exports, files: Path) -> None:
@@ -104,8 +105,7 @@ async def test_a_waiting_job_is_told_as_pending(exports: Exports) -> None:
     ada = exports.user()
     job = await ada.export(await ada.document())
     watching = asyncio.create_task(ada.events(job))
-    while exports.server.services.hub.watchers == 0:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    await until(lambda: exports.server.services.hub.watchers)
     assert (await ada.delete(f"/export/job/{job}")).status_code == 200
     events = await watching
     assert events[0] == ("progress", {"jobId": job, "status": "pending", "progress": 0})

@@ -12,6 +12,7 @@ import httpx
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
+from tests.kit.until import until
 from tests.worker.running import working
 
 SECRET = "a-secret-of-the-tests-with-32-bytes"
@@ -47,11 +48,7 @@ class Reader:
         return await self.until(id, lambda job: job["status"] not in ("queued", "processing"), within)
 
     async def until(self, id: str, so: Callable[[dict[str, Any]], bool], within: float = 30) -> dict[str, Any]:
-        async with asyncio.timeout(within):
-            while True:
-                if so(job := await self.look(id)):
-                    return job
-                await asyncio.sleep(0.03)
+        return await until(lambda: self.look(id), within, so=so, every=0.03)
 
     async def events(self, id: str, within: float = 120) -> list[dict[str, Any]]:
         """What the stream tells, to its end."""

@@ -23,6 +23,7 @@ from readings.people import ADA, BOTH, ShortWriter
 from readings.reading import Reader, reading
 from shared.programs import environment
 from tests.conftest import Connect
+from tests.kit.until import soon
 from tests.worker.running import working
 
 
@@ -177,7 +178,7 @@ async def test_a_second_worker_gets_half_of_the_recordings(make: MakeApp, connec
         await ada.until(id, lambda job: job["progress"]["phase"] == "audio")
         assert connect().execute(running).fetchone() == (2,)
         async with working(app, slots):
-            await asyncio.wait_for(voice.four.wait(), 20)
+            await soon(voice.four.wait())
             assert connect().execute(running).fetchone() == (4,)
             voice.go.set()
             assert (await ada.ended(id))["status"] == "completed"
@@ -220,9 +221,9 @@ async def test_a_reading_cancelled_in_the_middle_stops(make: MakeApp, connect: C
     text = Endless()
     async with reading(make(text=text)) as ada:
         id = await ada.start(BOTH)
-        await asyncio.wait_for(text.begun.wait(), 20)
+        await soon(text.begun.wait())
         assert (await ada.ask("DELETE", f"/api/jobs/{id}")).status_code == 200
-        await asyncio.wait_for(text.stopped.wait(), 20)
+        await soon(text.stopped.wait())
         job = await ada.ended(id)
     assert job["status"] == "cancelled"
     assert job["artifacts"] == []

@@ -21,7 +21,7 @@ from penstock_recipes.readings.providers.voice.codec import Recording, decode, e
 from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 from penstock_recipes.readings.providers.voice.http import HttpVoice
 from tests.http_server import Answer, Request, serving
-from tests.worker.until import until
+from tests.kit.until import until
 
 PARAGRAPHS = ["Chapter one. Portraits.", "The moon was full when she was born, and the tide was high. " * 4]
 JSON = {"Content-Type": "application/json"}
