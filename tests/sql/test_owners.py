@@ -83,7 +83,7 @@ def test_only_owners_see_their_rows_and_nobody_the_rest(connection: Connection) 
                   and a.attrelid = c.oid and has_column_privilege(c.oid, a.attnum, 'select')"""
         ).fetchall()
     assert {name for (name,) in open_to_users} == {
-        "jobs", "history", "payloads", "my_jobs", "artifacts", "usage", "usage_log", "usage_so_far",
+        "jobs", "history", "payloads", "my_jobs", "artifacts", "artifacts_view", "usage", "usage_log", "usage_so_far",
     }  # fmt: skip
 
 
