@@ -1,4 +1,4 @@
-"""A small HTTP server on loopback that answers as a test wants, badly too."""
+"""Another HTTP service, on loopback: it answers as a test wants, badly too, and keeps what it was asked."""
 
 import asyncio
 import ssl
@@ -27,7 +27,7 @@ class Answer:
 
 
 @dataclass
-class Server:
+class FakeServer:
     port: int
     scheme: str
     requests: list[Request] = field(default_factory=list)
@@ -42,12 +42,12 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(
+async def fake_server(
     answer: Callable[[Request], Awaitable[Answer] | Answer],
     tls: ssl.SSLContext | None = None,
     port: int = 0,
     host: str = "127.0.0.1",
-) -> AsyncIterator[Server]:
+) -> AsyncIterator[FakeServer]:
     """Serves while the block lasts."""
     tasks: set[asyncio.Task[None]] = set()
 
@@ -69,7 +69,7 @@ async def serving(
                 await writer.wait_closed()
 
     listening = await asyncio.start_server(converse, host, port, ssl=tls)
-    server = Server(listening.sockets[0].getsockname()[1], "https" if tls else "http", host=host)
+    server = FakeServer(listening.sockets[0].getsockname()[1], "https" if tls else "http", host=host)
     try:
         yield server
     finally:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from penstock.outbound import Guard, GuardingProxy, Refused
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.outbound.certificates import certified
 
 HERE = ["127.0.0.1/32"]
@@ -39,7 +39,7 @@ async def say(proxy: GuardingProxy, text: str) -> bytes:
 
 async def test_a_request_is_passed_on_without_what_was_meant_for_the_proxy() -> None:
     async with (
-        serving(lambda _: Answer(203, b"hello", {"X-Kind": "greeting", "Keep-Alive": "timeout=9"})) as server,
+        fake_server(lambda _: Answer(203, b"hello", {"X-Kind": "greeting", "Keep-Alive": "timeout=9"})) as server,
         GuardingProxy(Guard(HERE)) as proxy,
         through(proxy) as client,
     ):
@@ -62,7 +62,7 @@ async def test_tls_goes_through_untouched(tmp_path: Path) -> None:
         return ["127.0.0.1"]
 
     async with (
-        serving(lambda _: Answer(body=b"secure"), tls=ours) as server,
+        fake_server(lambda _: Answer(body=b"secure"), tls=ours) as server,
         GuardingProxy(Guard(HERE, resolve=resolve)) as proxy,
         through(proxy, verify=trusting) as client,
     ):
@@ -71,7 +71,7 @@ async def test_tls_goes_through_untouched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [None, "Basic", "Basic cGVuc3RvY2s6d3Jvbmc=", "Bearer x", "Basic \xff"])
 async def test_without_the_password_nobody_is_served(given: str | None) -> None:
-    async with serving(lambda _: Answer()) as server, GuardingProxy(Guard(HERE)) as proxy:
+    async with fake_server(lambda _: Answer()) as server, GuardingProxy(Guard(HERE)) as proxy:
         field = "" if given is None else f"Proxy-Authorization: {given}\r\n"
         for first in (f"GET {server.url} HTTP/1.1", f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"):
             answer = await say(proxy, f"{first}\r\nHost: x\r\n{field}\r\n")
@@ -82,7 +82,7 @@ async def test_without_the_password_nobody_is_served(given: str | None) -> None:
 
 async def test_what_the_guard_refuses_is_answered_with_403_and_remembered() -> None:
     async with (
-        serving(lambda _: Answer()) as server,
+        fake_server(lambda _: Answer()) as server,
         GuardingProxy(Guard()) as proxy,
         through(proxy) as client,
     ):
@@ -107,7 +107,7 @@ async def test_a_name_that_changes_its_mind_is_looked_up_once_for_each_request()
         return answers.pop(0)
 
     async with (
-        serving(lambda _: Answer(body=b"first")) as server,
+        fake_server(lambda _: Answer(body=b"first")) as server,
         GuardingProxy(Guard(HERE, resolve=resolve)) as proxy,
         through(proxy) as client,
     ):
@@ -138,7 +138,7 @@ async def test_with_the_bytes_spent_every_connection_is_cut_and_none_is_made() -
 
     called: list[int] = []
     async with (
-        serving(answer) as server,
+        fake_server(answer) as server,
         GuardingProxy(Guard(HERE), max_bytes=1_000_000) as proxy,
         through(proxy) as client,
     ):
@@ -175,7 +175,7 @@ async def test_with_the_bytes_spent_every_connection_is_cut_and_none_is_made() -
     "GET http://127.0.0.1:{port}/ HTTP/1.1\r\n" + "A: b\r\n" * 12_000,
 ], ids=lambda text: text[:60].strip())  # fmt: skip
 async def test_what_could_be_read_in_two_ways_is_not_passed_on(request_: str) -> None:
-    async with serving(lambda _: Answer()) as server, GuardingProxy(Guard(HERE)) as proxy:
+    async with fake_server(lambda _: Answer()) as server, GuardingProxy(Guard(HERE)) as proxy:
         first, _, rest = request_.partition("\r\n")
         asked = f"{first}\r\n{password(proxy)}{rest}\r\n".replace("{port}", str(server.port))
         answer = b""
@@ -229,7 +229,7 @@ async def test_an_answer_that_is_none_becomes_502(answer: bytes) -> None:
 
 
 async def test_a_server_that_is_not_there_is_502_and_says_so() -> None:
-    async with serving(lambda _: Answer()) as gone:
+    async with fake_server(lambda _: Answer()) as gone:
         pass
     async with GuardingProxy(Guard(HERE)) as proxy, through(proxy) as client:
         assert (await client.get(gone.url)).status_code == 502
@@ -242,7 +242,7 @@ async def test_requests_and_time_are_limited() -> None:
         await asyncio.Event().wait()
         return Answer()
 
-    async with serving(hang) as server, GuardingProxy(Guard(HERE), max_requests=1, timeout=0.3) as proxy:
+    async with fake_server(hang) as server, GuardingProxy(Guard(HERE), max_requests=1, timeout=0.3) as proxy:
         async with through(proxy) as client:
             with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
                 await client.get(server.url)
@@ -259,7 +259,7 @@ async def test_when_the_proxy_ends_so_do_its_connections() -> None:
         await asyncio.Event().wait()
         return Answer()
 
-    async with serving(hang) as server, GuardingProxy(Guard(HERE)) as proxy, through(proxy) as client:
+    async with fake_server(hang) as server, GuardingProxy(Guard(HERE)) as proxy, through(proxy) as client:
         waiting = asyncio.create_task(client.get(server.url))
         await asked.wait()
         await proxy.__aexit__(None, None, None)

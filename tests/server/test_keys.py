@@ -17,7 +17,7 @@ from penstock.server.auth import Authenticator
 from penstock.server.auth.jwks import read_keys
 from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.kit.until import soon, until
 
 ALGORITHMS = ["RS256", "ES256", "EdDSA", "Ed25519", "HS256", "RS512", "ES384"]
@@ -89,7 +89,7 @@ async def subject(authenticator: Authenticator, token: str) -> str | None:
 )
 async def test_the_issuers_keys_verify_its_tokens(key: Key, algorithm: str) -> None:
     issuer = Issuer([RSA, EC, ED])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = Clock().authenticator(server.url)
         assert await subject(authenticator, signed(key, algorithm)) == "ada"
         assert await subject(authenticator, signed(key, algorithm, kid=None)) == "ada"
@@ -100,7 +100,7 @@ async def test_the_issuers_keys_verify_its_tokens(key: Key, algorithm: str) -> N
 async def test_a_key_does_what_its_type_is_for_and_nothing_else() -> None:
     issuer = Issuer([RSA, EC, ED])
     stranger = RSAKey.generate_key(2048, {"kid": "rsa"})
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = Clock().authenticator(server.url)
         assert await subject(authenticator, signed(stranger, "RS256")) is None
         assert await subject(authenticator, signed(RSA, "RS256", kid="ec")) is None
@@ -118,7 +118,7 @@ async def test_a_public_key_signs_nothing(also_a_secret: bool) -> None:
         spellings.append(msgspec.json.encode(RSA.as_dict(private=False)))
         forged = [signed(OctKey(each, each, {"kid": "rsa"}), "HS256") for each in spellings]
     issuer = Issuer([RSA])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = Clock().authenticator(server.url, **settings)
         assert [await subject(authenticator, each) for each in forged] == [None] * len(spellings)
 
@@ -127,7 +127,7 @@ async def test_a_shared_secret_that_is_published_is_none() -> None:
     secret = OctKey.generate_key(256, {"kid": "oct"})
     document = msgspec.json.encode({"keys": [secret.as_dict(), RSA.as_dict(private=False)]})
     assert [(kid, algorithm) for kid, algorithm, _ in read_keys(document)] == [("rsa", "RS256")]
-    async with serving(lambda _: Answer(body=document)) as server:
+    async with fake_server(lambda _: Answer(body=document)) as server:
         assert await subject(Clock().authenticator(server.url), signed(secret, "HS256")) is None
 
 
@@ -151,7 +151,7 @@ def test_keys_of_no_use_are_left_out_and_the_others_kept() -> None:
 
 async def test_a_new_key_is_fetched_when_a_token_names_it() -> None:
     clock, issuer, later = Clock(), Issuer([EC]), new_key("later")
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         assert await subject(authenticator, signed(EC)) == "ada"
         issuer.keys.append(later)
@@ -164,7 +164,7 @@ async def test_a_new_key_is_fetched_when_a_token_names_it() -> None:
 async def test_a_withdrawn_key_stops_working() -> None:
     clock, issuer, gone = Clock(), Issuer([EC]), new_key("gone")
     issuer.keys.append(gone)
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         token = signed(gone)
         assert await subject(authenticator, token) == "ada"
@@ -177,7 +177,7 @@ async def test_a_withdrawn_key_stops_working() -> None:
 
 async def test_an_issuer_may_withdraw_all_its_keys() -> None:
     clock, issuer = Clock(), Issuer([EC])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         assert await subject(authenticator, signed(EC)) == "ada"
         issuer.keys.clear()
@@ -191,7 +191,7 @@ async def test_an_issuer_may_withdraw_all_its_keys() -> None:
 ], ids=lambda answer: f"{answer.status} {answer.body[:8]!r}")  # fmt: skip
 async def test_known_keys_go_on_while_the_key_server_is_ill(down: Answer) -> None:
     clock, issuer = Clock(), Issuer([EC])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         assert await subject(authenticator, signed(EC)) == "ada"
         issuer.down = down
@@ -212,7 +212,7 @@ async def test_known_keys_go_on_while_the_key_server_is_ill(down: Answer) -> Non
 
 async def test_known_keys_go_on_while_the_key_server_is_gone() -> None:
     clock, issuer = Clock(), Issuer([EC])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         assert await subject(authenticator, signed(EC)) == "ada"
     clock.passed += 1000
@@ -222,7 +222,7 @@ async def test_known_keys_go_on_while_the_key_server_is_gone() -> None:
 
 async def test_a_key_server_that_was_never_there_is_tried_again() -> None:
     clock, issuer = Clock(), Issuer([EC], down=Answer(503))
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         with pytest.raises(Problem, match="cannot be fetched; try again"):
             await authenticator.identify(Headers({"apikey": signed(EC)}))
@@ -233,7 +233,7 @@ async def test_a_key_server_that_was_never_there_is_tried_again() -> None:
 
 async def test_a_flood_of_made_up_keys_does_not_reach_the_key_server() -> None:
     clock, issuer = Clock(), Issuer([EC])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = clock.authenticator(server.url)
         made_up = [signed(EC, kid=f"made up {number}") for number in range(50)]
         assert set(await asyncio.gather(*(subject(authenticator, each) for each in made_up))) == {None}
@@ -247,7 +247,7 @@ async def test_a_flood_of_made_up_keys_does_not_reach_the_key_server() -> None:
 
 async def test_many_who_come_at_once_share_one_fetch() -> None:
     issuer = Issuer([EC])
-    async with serving(issuer.answer) as server:
+    async with fake_server(issuer.answer) as server:
         authenticator = Clock().authenticator(server.url)
         tokens = [signed(EC, sub=f"user {number}") for number in range(20)]
         found = await asyncio.gather(*(subject(authenticator, each) for each in tokens))
@@ -264,7 +264,7 @@ async def test_who_hangs_up_does_not_take_the_keys_from_the_others() -> None:
         await go.wait()
         return issuer.answer(request)
 
-    async with serving(slowly) as server:
+    async with fake_server(slowly) as server:
         authenticator = Clock().authenticator(server.url)
         first = asyncio.create_task(subject(authenticator, signed(EC)))
         await soon(arrived.wait())

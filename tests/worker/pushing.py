@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from penstock import Backoff, Handler, Job, JobFailed, Penstock
-from tests.http_server import Answer, Request, Server
+from tests.kit.fake_http import Answer, FakeServer, Request
 
 KEY = bytes(range(32))
 SECRET = "whsec_" + base64.b64encode(KEY).decode()
@@ -22,7 +22,7 @@ def answering(*answers: Answer) -> Callable[[Request], Answer]:
     return lambda request: left.pop(0) if len(left) > 1 else left[0]
 
 
-def pushed(app: Penstock, server: Server, **options: Any) -> Handler[..., object]:
+def pushed(app: Penstock, server: FakeServer, **options: Any) -> Handler[..., object]:
     chosen = {"secret": SECRET, "allow": HERE, "backoff": AT_ONCE, **options}
     return app.push("notify", server.at("127.0.0.1", "/hooks?token=t0ps3cret"), **chosen)
 

@@ -14,7 +14,7 @@ import pytest
 
 from penstock import Job, JobState, Penstock
 from penstock.push import verify
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.kit.until import until
 from tests.worker.pushing import KEY, OTHER, SECRET, answering, finished, pushed
 from tests.worker.running import working
@@ -27,7 +27,7 @@ def signature_by_hand(request: Request, key: bytes = KEY) -> str:
 
 async def test_a_job_is_posted_signed_and_the_answer_is_its_output(app: Penstock) -> None:
     answer = Answer(201, b'{"done": [1, "two"]}', {"Content-Type": "application/json"})
-    async with serving(answering(answer)) as server:
+    async with fake_server(answering(answer)) as server:
         handler = pushed(app, server, owner="ada", org="acme", headers={"X-Api-Key": "k"})
         async with working(app):
             job = await finished(handler, document="d1", pages=[1, 2], ctx="also an argument", kind="too")
@@ -48,7 +48,7 @@ async def test_a_job_is_posted_signed_and_the_answer_is_its_output(app: Penstock
 
 
 async def test_while_a_secret_is_changed_both_sign(app: Penstock) -> None:
-    async with serving(answering(Answer(204))) as server:
+    async with fake_server(answering(Answer(204))) as server:
         handler = pushed(app, server, secret=[SECRET, OTHER])
         async with working(app):
             await finished(handler)
@@ -72,7 +72,7 @@ async def test_while_a_secret_is_changed_both_sign(app: Penstock) -> None:
     ids=range(8),
 )
 async def test_an_answer_that_cannot_be_kept_is_still_a_delivery(app: Penstock, body: bytes, output: object) -> None:
-    async with serving(answering(Answer(200, body))) as server:
+    async with fake_server(answering(Answer(200, body))) as server:
         handler = pushed(app, server)
         async with working(app):
             job = await finished(handler)
@@ -81,7 +81,7 @@ async def test_an_answer_that_cannot_be_kept_is_still_a_delivery(app: Penstock, 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 408, 422, 425, 429, 500, 502, 503])
 async def test_a_failure_is_tried_again_under_the_same_id(app: Penstock, status: int) -> None:
-    async with serving(answering(Answer(status, b"no"), Answer(status), Answer(200, b'"at last"'))) as server:
+    async with fake_server(answering(Answer(status, b"no"), Answer(status), Answer(200, b'"at last"'))) as server:
         handler = pushed(app, server)
         async with working(app):
             job = await finished(handler)
@@ -92,7 +92,7 @@ async def test_a_failure_is_tried_again_under_the_same_id(app: Penstock, status:
 
 
 async def test_gone_is_for_good(app: Penstock) -> None:
-    async with serving(answering(Answer(410))) as server:
+    async with fake_server(answering(Answer(410))) as server:
         handler = pushed(app, server)
         async with working(app):
             job = await finished(handler)
@@ -106,7 +106,7 @@ async def test_who_says_when_to_come_back_is_asked_then_at_no_cost_of_an_attempt
     app: Penstock, status: int, as_date: bool
 ) -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=600), usegmt=True) if as_date else "600"
-    async with serving(answering(Answer(status, headers={"Retry-After": later}))) as server:
+    async with fake_server(answering(Answer(status, headers={"Retry-After": later}))) as server:
         handler = pushed(app, server)
         async with working(app):
             handle = await handler.aenqueue()
@@ -125,7 +125,7 @@ async def test_who_says_when_to_come_back_is_asked_then_at_no_cost_of_an_attempt
 
 @pytest.mark.parametrize("later", ["soon", "-5", "1e400", "", "Tue, 99 Foo 2026"])
 async def test_a_time_that_makes_no_sense_is_a_failure_like_others(app: Penstock, later: str) -> None:
-    async with serving(answering(Answer(503, headers={"Retry-After": later}))) as server:
+    async with fake_server(answering(Answer(503, headers={"Retry-After": later}))) as server:
         handler = pushed(app, server, max_attempts=1)
         async with working(app):
             job = await finished(handler)
@@ -139,7 +139,7 @@ async def test_who_does_not_answer_in_time_is_tried_again(app: Penstock) -> None
             await asyncio.sleep(0.01)
 
     answers = [Answer(200, pieces=drip()), Answer(200, b"1")]
-    async with serving(lambda _: answers.pop(0)) as server:
+    async with fake_server(lambda _: answers.pop(0)) as server:
         handler = pushed(app, server, timeout=0.5)
         async with working(app):
             job = await finished(handler)
@@ -148,7 +148,7 @@ async def test_who_does_not_answer_in_time_is_tried_again(app: Penstock) -> None
 
 
 async def test_who_is_not_there_is_tried_again(app: Penstock) -> None:
-    async with serving(answering(Answer())) as server:
+    async with fake_server(answering(Answer())) as server:
         pass
     handler = pushed(app, server, max_attempts=2)
     async with working(app):

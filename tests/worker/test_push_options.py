@@ -14,7 +14,7 @@ import pytest
 from penstock import InvalidArguments, InvalidInput, JobState, Penstock
 from penstock.logs import set_up
 from penstock.middleware import log_jobs
-from tests.http_server import Answer, serving
+from tests.kit.fake_http import Answer, fake_server
 from tests.worker.pushing import SECRET, answering, finished, pushed
 from tests.worker.running import working
 
@@ -37,7 +37,7 @@ def logged(level: str) -> Iterator[StringIO]:
 
 async def test_neither_secret_nor_address_is_told_to_anybody(app: Penstock, url: str) -> None:
     answers = [Answer(500), Answer(302, headers={"Location": "/x"}), Answer(200, b"1")]
-    async with serving(lambda _: answers.pop(0)) as server:
+    async with fake_server(lambda _: answers.pop(0)) as server:
         handler = pushed(app, server, headers={"Authorization": "Bearer l3tmein"})
         nowhere = app.push("nowhere", "http://10.0.0.1/?token=t0ps3cret", secret=SECRET, max_attempts=1)
         app.middleware(log_jobs)
@@ -77,7 +77,7 @@ def order(id: str, total: float = 0.0) -> None: ...
 
 @pytest.mark.parametrize("described", [Order, order])
 async def test_arguments_may_be_described(app: Penstock, described: Any) -> None:
-    async with serving(answering(Answer(204))) as server:
+    async with fake_server(answering(Answer(204))) as server:
         handler = pushed(app, server, args=described)
         with pytest.raises(InvalidArguments, match="id: is missing"):
             await handler.aenqueue(total=1)

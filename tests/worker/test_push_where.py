@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from penstock import InvalidInput, JobState, Penstock
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.worker.pushing import AT_ONCE, HERE, SECRET, answering, finished, pushed
 from tests.worker.running import working
 
 
 async def test_a_redirect_is_a_failure_that_says_so(app: Penstock) -> None:
-    async with serving(answering(Answer(308, headers={"Location": "/elsewhere"}))) as server:
+    async with fake_server(answering(Answer(308, headers={"Location": "/elsewhere"}))) as server:
         handler = pushed(app, server, max_attempts=1)
         async with working(app):
             job = await finished(handler)
@@ -37,7 +37,7 @@ async def test_redirects_are_followed_if_asked_where_the_guard_lets_them(
     def answer(request: Request) -> Answer:
         return Answer(200, b'"there"') if request.path == "/elsewhere" else Answer(status, headers={"Location": target})
 
-    async with serving(answer) as server:
+    async with fake_server(answer) as server:
         handler = pushed(app, server, max_attempts=1, follow_redirects=True)
         async with working(app):
             job = await finished(handler)
@@ -48,7 +48,7 @@ async def test_redirects_are_followed_if_asked_where_the_guard_lets_them(
 
 
 async def test_a_private_address_is_refused_for_good_and_nothing_is_sent(app: Penstock) -> None:
-    async with serving(answering(Answer())) as server:
+    async with fake_server(answering(Answer())) as server:
         handler = pushed(app, server, allow=())
         async with working(app):
             job = await finished(handler)
@@ -69,7 +69,7 @@ async def test_a_name_that_leads_to_a_private_address_is_tried_again(
         return answers.pop(0)
 
     monkeypatch.setattr("penstock.outbound.guard._resolve", resolve)
-    async with serving(answering(Answer(200, b"1"))) as server:
+    async with fake_server(answering(Answer(200, b"1"))) as server:
         handler = app.push("notify", server.at("hooks.invalid"), secret=SECRET, allow=HERE, backoff=AT_ONCE)
         async with working(app):
             job = await finished(handler)
@@ -79,7 +79,7 @@ async def test_a_name_that_leads_to_a_private_address_is_tried_again(
 
 async def test_the_environment_may_open_a_network(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_PUSH_ALLOW", "10.0.0.0/8, 127.0.0.0/8 ,")
-    async with serving(answering(Answer(200, b"1"))) as server:
+    async with fake_server(answering(Answer(200, b"1"))) as server:
         handler = pushed(app, server, allow=())
         async with working(app):
             assert (await finished(handler)).output == 1

@@ -13,7 +13,7 @@ import pytest
 from penstock import InvalidInput, Penstock
 from penstock.worker.waker import Waker
 from tests.conftest import Connect
-from tests.http_server import Answer, Request, Server, serving
+from tests.kit.fake_http import Answer, FakeServer, Request, fake_server
 from tests.kit.until import soon, until
 
 
@@ -44,7 +44,7 @@ def an_app(url: str) -> Penstock:
 
 
 @asynccontextmanager
-async def waking(app: Penstock, server: Server) -> AsyncIterator[Waker]:
+async def waking(app: Penstock, server: FakeServer) -> AsyncIterator[Waker]:
     waker = app.waker(f"{server.url}consume?token=secret", ["greetings"], headers={"Authorization": "Bearer key"})
     running = asyncio.create_task(waker.run())
     try:
@@ -56,7 +56,7 @@ async def waking(app: Penstock, server: Server) -> AsyncIterator[Waker]:
 
 
 async def test_a_message_that_arrives_is_consumed_at_once(url: str) -> None:
-    async with an_app(url) as app, serving(consumer := Consumer(app)) as server:
+    async with an_app(url) as app, fake_server(consumer := Consumer(app)) as server:
         async with waking(app, server):
             assert not server.requests
             job = await app.handler("greet").aenqueue("ann")
@@ -66,7 +66,7 @@ async def test_a_message_that_arrives_is_consumed_at_once(url: str) -> None:
 
 
 async def test_what_waits_already_is_consumed_in_as_many_calls_as_it_takes(url: str) -> None:
-    async with an_app(url) as app, serving(Consumer(app)) as server:
+    async with an_app(url) as app, fake_server(Consumer(app)) as server:
         jobs = await app.handler("greet").aenqueue_many([{"name": str(number)} for number in range(5)])
         async with waking(app, server):
             for job in jobs:
@@ -75,7 +75,7 @@ async def test_what_waits_already_is_consumed_in_as_many_calls_as_it_takes(url: 
 
 
 async def test_nothing_is_called_for_what_others_do(url: str) -> None:
-    async with an_app(url) as app, serving(Consumer(app)) as server:
+    async with an_app(url) as app, fake_server(Consumer(app)) as server:
 
         @app.job(queue="elsewhere")
         async def other() -> None: ...
@@ -88,7 +88,7 @@ async def test_nothing_is_called_for_what_others_do(url: str) -> None:
 
 
 async def test_an_enqueue_that_looked_before_it_was_there_and_commits_later_is_not_missed(url: str) -> None:
-    async with an_app(url) as app, serving(Consumer(app)) as server:
+    async with an_app(url) as app, fake_server(Consumer(app)) as server:
         async with app.atransaction() as connection:
             job = await app.handler("greet").using(connection=connection).aenqueue("ann")
             waker = app.waker(server.url, ["greetings"])
@@ -100,7 +100,7 @@ async def test_an_enqueue_that_looked_before_it_was_there_and_commits_later_is_n
 
 
 async def test_a_call_that_failed_is_made_again(url: str, caplog: pytest.LogCaptureFixture) -> None:
-    async with an_app(url) as app, serving(consumer := Consumer(app)) as server:
+    async with an_app(url) as app, fake_server(consumer := Consumer(app)) as server:
         async with waking(app, server):
             consumer.broken = 1
             job = await app.handler("greet").aenqueue("ann")
@@ -111,17 +111,17 @@ async def test_a_call_that_failed_is_made_again(url: str, caplog: pytest.LogCapt
 
 
 async def test_a_retry_that_is_due_wakes_it_too(url: str) -> None:
-    async with an_app(url) as app, serving(Consumer(app)) as server, waking(app, server):
+    async with an_app(url) as app, fake_server(Consumer(app)) as server, waking(app, server):
         await app.handler("greet").using(delay=0.2).aenqueue("ann")
         await until(lambda: _called(server))
 
 
-async def _called(server: Server) -> bool:
+async def _called(server: FakeServer) -> bool:
     return bool(server.requests)
 
 
 async def test_a_lost_connection_loses_no_wake(url: str, connect: Connect) -> None:
-    async with an_app(url) as app, serving(Consumer(app)) as server, waking(app, server):
+    async with an_app(url) as app, fake_server(Consumer(app)) as server, waking(app, server):
         connect().execute(
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where pid <> pg_backend_pid() and datname = current_database()"
@@ -140,7 +140,7 @@ def test_what_cannot_be_is_refused_by_name(url: str, given: tuple[str, list[str]
 
 
 async def test_the_command_calls_and_stops_at_a_signal(url: str) -> None:
-    async with an_app(url) as app, serving(Consumer(app)) as server:
+    async with an_app(url) as app, fake_server(Consumer(app)) as server:
         command = [sys.executable, "-m", "penstock.cli", "wake", server.url, "-q", "greetings", "-H", "X-Key: 7"]
         process = await asyncio.create_subprocess_exec(
             *command, "-d", url, stdout=subprocess.PIPE, stderr=subprocess.PIPE

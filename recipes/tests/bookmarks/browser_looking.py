@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from penstock_recipes.bookmarks.providers.browser.executable import NoBrowser, find_chromium
-from tests.http_server import Answer, Request, Server, serving
+from tests.kit.fake_http import Answer, FakeServer, Request, fake_server
 
 PAGES = "127.0.0.2"
 """The only address that the guards of these tests allow. What is on 127.0.0.1 is none of a page's business."""
@@ -24,7 +24,7 @@ Served = str | Answer | Callable[[Request], Awaitable[Answer] | Answer]
 
 
 @asynccontextmanager
-async def pages(served: Mapping[str, Served]) -> AsyncIterator[Server]:
+async def pages(served: Mapping[str, Served]) -> AsyncIterator[FakeServer]:
     """A site: HTML, answers, or functions that answer, by path."""
 
     def answer(request: Request) -> Awaitable[Answer] | Answer:
@@ -33,7 +33,7 @@ async def pages(served: Mapping[str, Served]) -> AsyncIterator[Server]:
             return Answer(body=found.encode(), headers={"Content-Type": "text/html; charset=utf-8"})
         return found if isinstance(found, Answer) else found(request)
 
-    async with serving(answer, host=PAGES) as server:
+    async with fake_server(answer, host=PAGES) as server:
         yield server
 
 

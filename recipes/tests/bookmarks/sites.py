@@ -9,8 +9,7 @@ from functools import cache
 
 from PIL import Image, ImageDraw, ImageFont
 
-from tests.http_server import Answer, Request, Server
-from tests.http_server import serving as serving_http
+from tests.kit.fake_http import Answer, FakeServer, Request, fake_server
 
 Answering = Answer | Callable[[Request], Awaitable[Answer] | Answer]
 
@@ -80,7 +79,7 @@ PAGES: dict[str, Answering] = {
 class Site:
     """`answers` may be changed at any time; a path with a query answers as the path does."""
 
-    server: Server
+    server: FakeServer
     answers: dict[str, Answering]
     asked: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -125,6 +124,6 @@ async def serving() -> AsyncIterator[Site]:
         site.asked.set()
         return await answered(site.answers.get(request.path.partition("?")[0], NOT_HERE), request)
 
-    async with serving_http(answer) as server:
+    async with fake_server(answer) as server:
         site = Site(server, dict(PAGES))
         yield site

@@ -18,7 +18,7 @@ from penstock_recipes.bookmarks.failures import PageFailed
 from penstock_recipes.bookmarks.providers.browser import Browser, NoBrowser
 from penstock_recipes.bookmarks.providers.browser.executable import find_chromium
 from penstock_recipes.bookmarks.providers.browser.facts import facts_from
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.outbound.certificates import certified
 
 GUARD = Guard([PAGES])
@@ -108,7 +108,7 @@ async def test_tls_is_checked_by_the_browser(tmp_path: Path) -> None:
         return [PAGES]
 
     ours, _ = certified("secure.invalid", tmp_path)
-    async with serving(lambda _: Answer(), tls=ours, host=PAGES) as server:
+    async with fake_server(lambda _: Answer(), tls=ours, host=PAGES) as server:
         with pytest.raises(PageFailed, match=r"certificate is not good \(ERR_CERT_AUTHORITY_INVALID\)"):
             await Browser(Guard([PAGES], resolve=resolve)).capture(server.at("secure.invalid"))
         assert server.requests == []

@@ -19,7 +19,7 @@ from bookmarks.browser_looking import PAGES, Served, needs_chromium, pages
 from penstock.outbound import Guard, Refused, fetch
 from penstock_recipes.bookmarks.failures import PageFailed
 from penstock_recipes.bookmarks.providers.browser import Browser
-from tests.http_server import Answer
+from tests.kit.fake_http import Answer
 
 
 @dataclass

@@ -18,7 +18,7 @@ from penstock_recipes.bookmarks import QUEUE, install
 from penstock_recipes.bookmarks.archive import purge
 from penstock_recipes.bookmarks.providers.browser import Browser
 from tests.conftest import Connect
-from tests.http_server import Answer, Request
+from tests.kit.fake_http import Answer, Request
 
 TOP = ["success", "message", "processedCount", "archivedCount", "failedCount", "results"]
 RESULT = ["messageId", "bookmarkId", "success", "archived", "screenshotSuccess", "remainingDataSuccess"]

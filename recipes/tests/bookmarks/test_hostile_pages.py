@@ -12,7 +12,7 @@ from bookmarks.browser_looking import PAGES, Served, needs_chromium, nothing_lef
 from penstock.outbound import Guard
 from penstock_recipes.bookmarks.failures import PageFailed
 from penstock_recipes.bookmarks.providers.browser import Browser, Capture
-from tests.http_server import Answer, Request
+from tests.kit.fake_http import Answer, Request
 
 pytestmark = needs_chromium
 TIMEOUT = 4.0

@@ -20,7 +20,7 @@ from penstock.server.http.uvicorn import open_socket
 from penstock_recipes.bookmarks import QUEUE, install
 from shared.asking import KEY, SECRET, names_in
 from tests.conftest import Connect
-from tests.http_server import Answer
+from tests.kit.fake_http import Answer
 
 DOWN = Answer(503, b"later")
 

@@ -6,7 +6,7 @@ from typing import Any
 from bookmarks.asking import Bookmarks
 from bookmarks.sites import Site
 from shared.asking import names_in
-from tests.http_server import Answer
+from tests.kit.fake_http import Answer
 
 
 def without_links(bookmark: dict[str, Any]) -> dict[str, Any]:

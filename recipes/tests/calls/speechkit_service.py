@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 
 KEY = "AQVN-not-a-key"
 CHUNKS = [
@@ -92,6 +92,6 @@ def told(what: object, status: int = 200) -> Answer:
 @asynccontextmanager
 async def recognizing(**options: Any) -> AsyncIterator[Service]:
     service = Service(**options)
-    async with serving(service.answer) as server:
+    async with fake_server(service.answer) as server:
         service.url = server.url.rstrip("/")
         yield service

@@ -13,7 +13,7 @@ import pytest
 from calls.media_files import read_sound, silence, tone, write_media, write_wav
 from penstock_recipes.calls import audio
 from penstock_recipes.calls.decoder import AudioFacts, NoAudio, extract_audio, to_ogg_opus
-from tests.http_server import Answer, serving
+from tests.kit.fake_http import Answer, fake_server
 
 KINDS = {
     "wav": ("wav", "pcm_s16le", False),
@@ -174,7 +174,7 @@ def avi_with_subtitles(playlist: bytes) -> bytes:
 async def test_a_playlist_opens_nothing(tmp_path: Path) -> None:
     write_media(tmp_path / "secret.ts", tone(1.0), container="mpegts", codec="aac")
     write_wav(tmp_path / "secret.wav", tone(1.0))
-    async with serving(lambda _: Answer(404)) as server:
+    async with fake_server(lambda _: Answer(404)) as server:
         hls = "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n{}\n#EXT-X-ENDLIST\n"
         dash = (
             '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" '

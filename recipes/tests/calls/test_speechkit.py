@@ -15,7 +15,7 @@ from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.providers.transcription import Segment, Transcript, TranscriptionFailed, Word
 from penstock_recipes.calls.providers.transcription.speechkit import SpeechKit
 from penstock_recipes.calls.providers.transcription.speechkit_settings import SpeechKitSettings
-from tests.http_server import Answer, Request
+from tests.kit.fake_http import Answer, Request
 from tests.storage.conftest import seaweed  # noqa: F401
 from tests.storage.seaweed import KEY as STORE_KEY
 from tests.storage.seaweed import SECRET as STORE_SECRET

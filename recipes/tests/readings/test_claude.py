@@ -12,7 +12,7 @@ from penstock_recipes.readings.providers.text.claude import ClaudeWriter, parse
 from penstock_recipes.readings.shapes import SYSTEMS, Person
 from readings.people import ADA, WISLAWA
 from shared.claude_service import answering, in_turn, refusing
-from tests.http_server import Answer, serving
+from tests.kit.fake_http import Answer, fake_server
 
 CALCULATION = calculate(msgspec.convert(ADA, Person), msgspec.convert(WISLAWA, Person), SYSTEMS)
 TEXT = "An opening paragraph\nover two lines.\n\nAnother one.\n\n## First heading\n\nWords.\n\n## Second\nMore words.\n"
@@ -27,7 +27,7 @@ def writer(url: str, **options: Any) -> ClaudeWriter:
 
 
 async def test_a_chapter_comes_back_in_sections() -> None:
-    async with serving(in_turn(message())) as server:
+    async with fake_server(in_turn(message())) as server:
         written = await writer(server.url).write(CHAPTERS[1], CALCULATION)
     assert written.title == "Hunger"
     assert written.writer == "claude-test-1"
@@ -52,14 +52,14 @@ async def test_a_chapter_comes_back_in_sections() -> None:
 async def test_what_is_busy_is_tried_again_when_it_says() -> None:
     busy = [refusing(429, "rate_limit_error", **{"Retry-After": "0"}), refusing(529, "overloaded_error")]
     soon = [Answer(each.status, each.body, {**each.headers, "retry-after-ms": "10"}) for each in busy]
-    async with serving(in_turn(*soon, message())) as server:
+    async with fake_server(in_turn(*soon, message())) as server:
         assert (await writer(server.url).write(CHAPTERS[0], CALCULATION)).words > 5
         assert len(server.requests) == 3
 
 
 async def test_what_stays_busy_fails_the_attempt() -> None:
     busy = refusing(529, "overloaded_error", **{"retry-after-ms": "5"})
-    async with serving(lambda _: busy) as server:
+    async with fake_server(lambda _: busy) as server:
         with pytest.raises(Exception, match="overloaded_error") as failed:
             await writer(server.url, max_retries=1).write(CHAPTERS[0], CALCULATION)
         assert not isinstance(failed.value, GaveUp)
@@ -67,7 +67,7 @@ async def test_what_stays_busy_fails_the_attempt() -> None:
 
 
 async def test_a_text_that_was_cut_off_is_asked_for_with_more_room() -> None:
-    async with serving(in_turn(message("Cut o", "max_tokens"), message())) as server:
+    async with fake_server(in_turn(message("Cut o", "max_tokens"), message())) as server:
         assert (await writer(server.url).write(CHAPTERS[0], CALCULATION)).sections[0].paragraphs[1] == "Another one."
         first, second = (json.loads(request.body)["max_tokens"] for request in server.requests)
     assert second == 2 * first
@@ -84,13 +84,13 @@ async def test_a_text_that_was_cut_off_is_asked_for_with_more_room() -> None:
     ],
 )
 async def test_what_another_attempt_would_not_change_is_given_up(answers: list[Answer], why: str) -> None:
-    async with serving(in_turn(*answers)) as server:
+    async with fake_server(in_turn(*answers)) as server:
         with pytest.raises(GaveUp, match=why):
             await writer(server.url).write(CHAPTERS[0], CALCULATION)
 
 
 async def test_an_answer_without_a_text_is_tried_again() -> None:
-    async with serving(in_turn(message(""))) as server:
+    async with fake_server(in_turn(message(""))) as server:
         with pytest.raises(RuntimeError, match="without a text"):
             await writer(server.url).write(CHAPTERS[0], CALCULATION)
 

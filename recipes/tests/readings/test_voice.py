@@ -20,7 +20,7 @@ from penstock_recipes.readings.providers.voice import Speech
 from penstock_recipes.readings.providers.voice.codec import Recording, decode, encode, to_m4a, to_mp3
 from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 from penstock_recipes.readings.providers.voice.http import HttpVoice
-from tests.http_server import Answer, Request, serving
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.kit.until import until
 
 PARAGRAPHS = ["Chapter one. Portraits.", "The moon was full when she was born, and the tide was high. " * 4]
@@ -137,7 +137,7 @@ async def _speakers() -> list[str]:
 
 
 async def test_a_service_may_answer_with_audio_at_once() -> None:
-    async with serving(lambda _: Answer(200, wav(), {"Content-Type": "audio/wav"})) as server:
+    async with fake_server(lambda _: Answer(200, wav(), {"Content-Type": "audio/wav"})) as server:
         speech = await HttpVoice(server.at("127.0.0.1", "/run"), key="secret", voice="vera").speak(PARAGRAPHS)
     assert abs(speech.seconds - 1) < 0.01
     assert loudness(speech) > 3000
@@ -159,7 +159,7 @@ async def test_a_service_may_be_asked_until_it_has_finished(form: str) -> None:
             return Answer(200, json.dumps(told | {"output": {form: output}}).encode(), JSON)
         return Answer(200, json.dumps(told).encode(), JSON)
 
-    async with serving(answer) as server:
+    async with fake_server(answer) as server:
         voice = HttpVoice(server.at("127.0.0.1", "/v2/chatterbox/run"), key="secret", every=0.01)
         assert abs((await voice.speak(["Hello."])).seconds - 1) < 0.01
         paths = [request.path for request in server.requests]
@@ -172,7 +172,7 @@ async def test_a_service_that_is_busy_is_asked_again() -> None:
     answers = iter(
         [Answer(503), Answer(429, headers={"Retry-After": "0"}), Answer(200, wav(), {"Content-Type": "audio/wav"})]
     )
-    async with serving(lambda _: next(answers)) as server:
+    async with fake_server(lambda _: next(answers)) as server:
         assert (await HttpVoice(server.url, every=0.01).speak(["Hello."])).seconds > 0.9
         assert len(server.requests) == 3
 
@@ -187,6 +187,6 @@ async def test_a_service_that_is_busy_is_asked_again() -> None:
     ],
 )
 async def test_what_a_service_gets_wrong_is_an_error(answer: Answer, problem: str) -> None:
-    async with serving(lambda _: answer) as server:
+    async with fake_server(lambda _: answer) as server:
         with pytest.raises(Exception, match=problem):
             await HttpVoice(server.url, every=0.01, within=0.05).speak(["Hello."])

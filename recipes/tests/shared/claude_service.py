@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from tests.http_server import Answer, Request
+from tests.kit.fake_http import Answer, Request
 
 _JSON = {"Content-Type": "application/json"}
 
