@@ -114,7 +114,8 @@ async def main() -> None:
     console.print()
     console.print(
         "Look around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  "
-        "[bold].venv/bin/penstock up examples.demo:app[/]"
+        "[bold].venv/bin/penstock up examples.demo:app[/]",
+        soft_wrap=True,
     )
 
 

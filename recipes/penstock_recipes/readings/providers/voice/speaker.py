@@ -34,6 +34,8 @@ def speak(data: bytes, voice: str, words_per_minute: int, pause: float) -> tuple
     rate: int = espeak.espeak_Initialize(_SYNCHRONOUS, 0, str(espeakng_loader.get_data_path()).encode(), 0)
     if rate <= 0:
         raise Refused(f"espeak-ng does not start: error {rate}")
+    # which it seeds by the time of day: the noise in its consonants would be another one each time
+    espeak.espeak_ng_SetRandSeed(ctypes.c_long(1))
     if espeak.espeak_SetVoiceByName(voice.encode()) != 0:
         raise Refused(f"espeak-ng has no voice {voice!r}; try en, en-us or en-gb-x-rp")
     for parameter, setting in ((_RATE, words_per_minute), (_PITCH, 42), (_RANGE, 55)):
