@@ -282,9 +282,3 @@ async def test_a_killed_worker_loses_nothing_of_a_reading(make: MakeApp, url: st
     assert sorted(each["name"] for each in job["artifacts"]) == sorted(
         each["name"] for each in undisturbed["artifacts"]
     )
-
-
-async def test_a_text_sounds_the_same_each_time() -> None:
-    """To the sample: what is spoken anew after a fault is the same file."""
-    first, second = [await EspeakVoice().speak(["Six thick thistle sticks."]) for _ in range(2)]
-    assert first == second

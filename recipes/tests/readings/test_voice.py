@@ -190,3 +190,9 @@ async def test_what_a_service_gets_wrong_is_an_error(answer: Answer, problem: st
     async with fake_server(lambda _: answer) as server:
         with pytest.raises(Exception, match=problem):
             await HttpVoice(server.url, every=0.01, within=0.05).speak(["Hello."])
+
+
+async def test_a_text_sounds_the_same_each_time() -> None:
+    """To the sample: what is spoken anew after a fault is the same file."""
+    first, second = [await EspeakVoice().speak(["Six thick thistle sticks."]) for _ in range(2)]
+    assert first == second
