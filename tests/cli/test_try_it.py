@@ -13,13 +13,8 @@ import pytest
 
 from penstock import Penstock
 from penstock.cli.try_it import commands_for, key_in_shell
-from penstock.server.asgi import Server
-from penstock.server.http.uvicorn import HttpServer, open_socket
-from penstock.server.settings import ServerSettings
 from penstock_recipes import bookmarks, calls, exports, readings
-
-KEY = "a-service-key-for-these-tests-0123456789"
-SECRET = "a-secret-for-the-tokens-of-these-tests-0123456789"
+from tests.kit.serving import KEY, SECRET, served
 
 
 class Page(msgspec.Struct):
@@ -28,24 +23,19 @@ class Page(msgspec.Struct):
 
 
 async def _run_examples(app: Penstock, folder: Path) -> list[tuple[str, dict[str, object]]]:
-    settings = ServerSettings(service_key=KEY, jwt_secret=SECRET, docs=False)
-    http = HttpServer(Server(app, settings), open_socket("127.0.0.1", 0))
-    running = asyncio.create_task(http.run())
-    commands = commands_for(app, http.address, key_in_shell(folder / "key"))
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PENSTOCK_JWT_SECRET": SECRET,
     }
     answers = []
-    for command in commands:
-        assert KEY not in command
-        shell = await asyncio.create_subprocess_exec(
-            "sh", "-c", command.replace("curl ", "curl --silent --retry 5 --retry-connrefused "),
-            cwd=folder, env=environment, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        answers.append((command, json.loads((await shell.communicate())[0])))
-    http.stop()
-    await running
+    async with served(app, docs=False) as server:
+        for command in commands_for(app, server.address, key_in_shell(folder / "key")):
+            assert KEY not in command
+            shell = await asyncio.create_subprocess_exec(
+                "sh", "-c", command.replace("curl ", "curl --silent "),
+                cwd=folder, env=environment, stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            answers.append((command, json.loads((await shell.communicate())[0])))
     return answers
 
 

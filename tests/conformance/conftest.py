@@ -13,7 +13,8 @@ from penstock import NewJob, Penstock
 from penstock.engine.http import HttpEngine
 from penstock.engine.protocol import Engine
 from penstock.job import Enqueued, Job
-from tests.remote.serving import KEY, Api
+from tests.kit.serving import KEY
+from tests.remote.serving import Api
 
 
 @dataclass

@@ -1,10 +1,8 @@
 """A Penstock server on a port of its own, in this process, that can be stopped and started again."""
 
-import asyncio
-import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import Penstock
 from penstock.server.asgi import Server
-from penstock.server.http.uvicorn import HttpServer, open_socket
 from penstock.server.settings import ServerSettings
-from penstock.server.work import routes
 from penstock.server.work.waiting import WaitingWorkers
 from penstock.worker import Worker
-from tests.kit.until import until
-
-KEY = "a service key for the tests"
+from tests.kit import working as in_process
+from tests.kit.serving import KEY, open_port, running
 
 
 class _Counted:
@@ -46,8 +41,7 @@ class Api:
         self._artifacts = artifacts
         self._settings = ServerSettings(service_key=KEY, docs=False, **settings)
         self._port = 0
-        self._http: HttpServer | None = None
-        self._running: asyncio.Task[None] | None = None
+        self._running = AsyncExitStack()
         self.app: Penstock
         self.workers: WaitingWorkers
 
@@ -59,25 +53,16 @@ class Api:
         """On the port it had before."""
         self.app = Penstock(self._url, artifacts=self._artifacts)
         server = Server(self.app, self._settings)
-        if not any(getattr(route, "path", "").startswith("/api/work") for route in server.asgi.routes):
-            server.asgi.include_router(routes.router)
         server.asgi.add_middleware(_Counted, counted=self.requests)
         workers = server.services.workers
         assert workers is not None
         self.workers = workers
-        listening = open_socket("127.0.0.1", self._port)
+        listening = open_port(self._port)
         self._port = listening.getsockname()[1]
-        self._http = HttpServer(server, listening)
-        self._running = asyncio.create_task(self._http.run())
-        async with self.client() as client:
-            await until(lambda: _answers(client))
+        await self._running.enter_async_context(running(server, listening))
 
     async def stop(self) -> None:
-        http, running = self._http, self._running
-        self._http = self._running = None
-        if http is not None and running is not None:
-            http.stop()
-            await asyncio.wait_for(running, 20)
+        await self._running.aclose()
 
     async def restart(self) -> None:
         await self.stop()
@@ -87,27 +72,8 @@ class Api:
         return httpx.AsyncClient(base_url=self.address, headers={"authorization": f"Bearer {key}"}, timeout=40)
 
 
-async def _answers(client: httpx.AsyncClient) -> bool:
-    with contextlib.suppress(httpx.TransportError):
-        return (await client.get("/healthz")).status_code == 200
-    return False
-
-
-@asynccontextmanager
-async def working(
+def working(
     app: Penstock, api: Api, queues: Mapping[str, int] | None = None, **options: Any
-) -> AsyncIterator[Worker]:
+) -> AbstractAsyncContextManager[Worker]:
     """A worker over the API for as long as the block lasts."""
-    worker = app.worker(queues, api=api.address, key=KEY, **options)
-    running = asyncio.create_task(worker.run())
-    ready = asyncio.create_task(worker.ready.wait())
-    await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
-    if running.done():
-        ready.cancel()
-        await running
-    try:
-        yield worker
-    finally:
-        worker.stop()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait_for(running, 30)
+    return in_process.working(app, queues, api=api.address, key=KEY, **options)

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from penstock import JobState
+from tests.kit.serving import KEY
 from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
-from tests.remote.serving import KEY, Api
+from tests.remote.serving import Api
 
 MODULE = """
 import asyncio

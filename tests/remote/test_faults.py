@@ -14,9 +14,10 @@ from penstock.engine import commands
 from penstock.engine.http import ApiUnreachable, KeyRefused
 from penstock.worker import claimer
 from tests.conftest import Connect
+from tests.kit.serving import KEY
 from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
-from tests.remote.serving import KEY, Api, working
+from tests.remote.serving import Api, working
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.server.auth.jwt import mint
+from tests.kit.serving import KEY, SECRET
 from tests.kit.until import wait_until
-from tests.server.api import KEY, SECRET
 
 
 @dataclass

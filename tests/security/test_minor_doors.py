@@ -11,8 +11,9 @@ from penstock.job import new_job_id
 from penstock.server import Server, ServerSettings
 from penstock.server.files.headers import disposition
 from penstock.server.files.zip import entry_names
-from tests.server.api import KEY, SECRET, Api, Asking, asking
-from tests.worker.running import working
+from tests.kit.serving import KEY, SECRET
+from tests.kit.working import working
+from tests.server.api import Api, Asking, asking
 
 DEVICES = ["CON", "nul.txt", "Aux.pdf", "com1", "LPT9.tar.gz", "con .txt"]
 

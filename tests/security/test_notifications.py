@@ -21,9 +21,9 @@ from penstock.job import JobState, Lease
 from penstock.server.work.waiting import WaitingWorkers
 from tests.conftest import Connect
 from tests.kit.until import soon, until
+from tests.kit.working import working
 from tests.security.conftest import Connection, OpenStranger
 from tests.server.watching import Ear, started
-from tests.worker.running import working
 from tests.worker.test_handing import idle
 
 SORTS = ("wake", "hand", "cancel", "job")

@@ -18,8 +18,8 @@ from penstock.job import NewJob
 from tests.conftest import Connect
 from tests.kit import saying
 from tests.kit.until import soon
+from tests.kit.working import working
 from tests.security.conftest import STRANGER, Connection
-from tests.worker.running import working
 from tests.worker.test_handing import idle
 
 QUALIFIED = {"enqueue_plain"}

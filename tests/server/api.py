@@ -9,9 +9,7 @@ import httpx
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
-
-KEY = "a-service-key-of-the-tests"
-SECRET = "a-secret-of-the-tests-with-32-bytes"
+from tests.kit.serving import AS_SERVICE, SECRET
 
 
 class Api:
@@ -20,7 +18,7 @@ class Api:
     def __init__(self, client: httpx.AsyncClient, server: Server) -> None:
         self.server = server
         self.nobody = Asking(client, {})
-        self.service = Asking(client, {"Authorization": f"Bearer {KEY}"})
+        self.service = Asking(client, AS_SERVICE)
         self._client = client
 
     def user(self, subject: str = "alice", *, org: str | None = None) -> "Asking":

@@ -6,7 +6,8 @@ import pytest
 
 from penstock import Penstock
 from penstock.server import ServerSettings
-from tests.server.api import KEY, SECRET, Api, asking
+from tests.kit.serving import KEY, SECRET
+from tests.server.api import Api, asking
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A server on a loopback port with jobs in every state, whose ids and leases stand in for made-up ones in requests."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -11,15 +10,12 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-import uvicorn
-
 from penstock import Context, Flow, Penstock
 from penstock.engine import commands
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
 from penstock.server.files.links import link_to
-from tests.kit.until import wait_until
-from tests.server.api import KEY, SECRET
+from tests.kit.serving import KEY, SECRET, open_port, running
 
 T = TypeVar("T")
 
@@ -77,25 +73,22 @@ class SeededServer:
     def __init__(self, url: str, folder: Path) -> None:
         self._app = new_app(url, folder)
         self._loop = asyncio.new_event_loop()
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._listening = open_port()
+        self.address = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         settings = ServerSettings(
             service_key=KEY, jwt_secret=SECRET, public_url=self.address, stream_seconds=0.2, max_upload=1_048_576
         )
         self._server = Server(self._app, settings)
-        config = uvicorn.Config(self._server.asgi, http="httptools", ws="none", log_level="critical", lifespan="off")
-        self._uvicorn = uvicorn.Server(config)
+        self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._serve)
 
     def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._run())
 
     async def _run(self) -> None:
-        await self._uvicorn.serve([self._socket])
-        await self._server.aclose()
-        await self._app.aclose()
+        async with running(self._server, self._listening):
+            await self._stop.wait()
 
     def _do(self, work: Callable[[], Awaitable[T]]) -> T:
         async def whole() -> T:
@@ -105,13 +98,10 @@ class SeededServer:
 
     def start(self) -> None:
         self._thread.start()
-        wait_until(lambda: self._uvicorn.started)
 
     def stop(self) -> None:
-        self._server.services.hub.leave()
-        self._uvicorn.should_exit = True
+        self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
-        self._socket.close()
 
     def seed(self) -> Seeds:
         """A fresh set, so that what one test cancels and deletes is there for the next."""

@@ -8,44 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import uvicorn
-
 from penstock import Penstock
-from penstock.server import Server, ServerSettings
-from penstock.server.live.hub import Hub
-
-SERVICE_KEY = "a-service-key-of-some-length"
-JWT_SECRET = "a secret of at least thirty-two bytes"
-AS_SERVICE = {"Authorization": f"Bearer {SERVICE_KEY}"}
-
-
-@dataclass
-class Running:
-    """A server under test."""
-
-    port: int
-    hub: Hub
-    app: Penstock
+from tests.kit.serving import AS_SERVICE, Served, served
 
 
 @asynccontextmanager
-async def serving(url: str, **settings: Any) -> AsyncIterator[Running]:
-    chosen = ServerSettings(service_key=SERVICE_KEY, jwt_secret=JWT_SECRET, **settings)
-    async with Penstock(url) as app:
-        api = Server(app, chosen)
-        hub = api.services.hub
-        listening = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(api.asgi, http="httptools", ws="none", log_level="warning", lifespan="off")
-        server = uvicorn.Server(config)
-        task = asyncio.create_task(server.serve([listening]))
-        try:
-            yield Running(listening.getsockname()[1], hub, app)
-        finally:
-            hub.leave()
-            server.should_exit = True
-            await task
-            await api.aclose()
-            listening.close()
+async def serving(url: str, **settings: Any) -> AsyncIterator[Served]:
+    async with Penstock(url) as app, served(app, **settings) as server:
+        yield server
 
 
 @dataclass

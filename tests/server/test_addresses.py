@@ -15,7 +15,7 @@ from penstock.errors import InvalidInput, PenstockError
 from penstock.server import Server, ServerSettings
 from penstock.server.http.address import without_token
 from penstock.testing import adrain
-from tests.server.api import KEY, SECRET
+from tests.kit.serving import KEY, SECRET
 
 
 @pytest.fixture

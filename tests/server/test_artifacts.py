@@ -18,7 +18,8 @@ from penstock.server.files.headers import disposition
 from penstock.storage import store_at
 from penstock.storage.links import Links
 from tests.conftest import Connect
-from tests.server.api import KEY, Api
+from tests.kit.serving import KEY
+from tests.server.api import Api
 from tests.server.making import make_handler, stored
 from tests.storage.conftest import seaweed as seaweed
 from tests.storage.seaweed import Seaweed

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from tests.server.streaming import SERVICE_KEY, serving
+from tests.kit.serving import KEY
+from tests.server.streaming import serving
 
 _HEAD = (
-    "POST /api/jobs/start HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
-    f"Authorization: Bearer {SERVICE_KEY}\r\n"
+    f"POST /api/jobs/start HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer {KEY}\r\n"
 )
 
 

@@ -12,9 +12,10 @@ import pytest
 from penstock import Penstock
 from penstock.server import ServerSettings
 from tests.app.cut_wire import Wire
+from tests.kit.serving import KEY, SECRET
 from tests.kit.until import until
-from tests.server.api import KEY, SECRET, Api, asking
-from tests.worker.running import working
+from tests.kit.working import working
+from tests.server.api import Api, asking
 
 faults = pytest.mark.parametrize("fault", [Wire.go_down, Wire.swallow])
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx
 
 from penstock.server.auth import mint
-from tests.server.api import KEY, SECRET
+from tests.kit.serving import KEY, SECRET
 
 
 @contextmanager

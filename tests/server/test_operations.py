@@ -10,7 +10,8 @@ from penstock.engine import commands
 from penstock.testing import adrain
 from tests.conftest import Connect
 from tests.kit import saying
-from tests.server.api import KEY, SECRET, Api
+from tests.kit.serving import KEY, SECRET
+from tests.server.api import Api
 
 
 @pytest.fixture

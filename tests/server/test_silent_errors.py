@@ -16,7 +16,8 @@ from penstock import Penstock
 from penstock.engine.postgres import pools
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
-from tests.server.api import KEY, SECRET, Api, Asking
+from tests.kit.serving import KEY, SECRET
+from tests.server.api import Api, Asking
 from tests.server.test_strangers import filled, operations
 
 _NEVER = re.compile(

@@ -13,12 +13,13 @@ from penstock.flow import batch
 from penstock.job import NewJob
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.serving import AS_SERVICE, SECRET, Served
 from tests.kit.until import until
-from tests.server.streaming import AS_SERVICE, JWT_SECRET, Running, path_of, serving, streaming
+from tests.server.streaming import path_of, serving, streaming
 
 
 @pytest.fixture
-async def api(url: str) -> AsyncIterator[Running]:
+async def api(url: str) -> AsyncIterator[Served]:
     async with serving(url, keep_alive=30) as running:
         yield running
 
@@ -30,10 +31,10 @@ def hand(connect: Connect) -> Hand:
 
 def token(**claims: object) -> dict[str, str]:
     told = {"sub": "ann", "role": "authenticated", "aud": "authenticated", "exp": int(time.time()) + 60, **claims}
-    return {"Authorization": f"Bearer {jwt.encode({'alg': 'HS256'}, told, OctKey.import_key(JWT_SECRET))}"}
+    return {"Authorization": f"Bearer {jwt.encode({'alg': 'HS256'}, told, OctKey.import_key(SECRET))}"}
 
 
-async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Running, hand: Hand) -> None:
+async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Served, hand: Hand) -> None:
     id = hand.add("export")
     worker = hand.worker()
     async with streaming(api.port, path_of(id)) as client:
@@ -70,7 +71,7 @@ async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Running,
     assert len({first.id, begun.id, second.id, last.id}) == 4
 
 
-async def test_a_failed_job_ends_its_stream_with_its_error(api: Running, hand: Hand) -> None:
+async def test_a_failed_job_ends_its_stream_with_its_error(api: Served, hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()
@@ -82,7 +83,7 @@ async def test_a_failed_job_ends_its_stream_with_its_error(api: Running, hand: H
     assert (last.name, last.data["error"]) == ("failed", "no paper")
 
 
-async def test_a_cancelled_job_ends_its_stream(api: Running, hand: Hand) -> None:
+async def test_a_cancelled_job_ends_its_stream(api: Served, hand: Hand) -> None:
     id = hand.add()
     async with streaming(api.port, path_of(id)) as client:
         await client.event()
@@ -92,7 +93,7 @@ async def test_a_cancelled_job_ends_its_stream(api: Running, hand: Hand) -> None
     assert (last.name, last.data["status"]) == ("cancelled", "cancelled")
 
 
-async def test_a_job_that_has_ended_gets_its_last_event_and_no_other(api: Running, hand: Hand) -> None:
+async def test_a_job_that_has_ended_gets_its_last_event_and_no_other(api: Served, hand: Hand) -> None:
     id = hand.add()
     hand.worker().finish_all()
     for headers in (AS_SERVICE, {**AS_SERVICE, "Last-Event-ID": "of another time"}):
@@ -100,7 +101,7 @@ async def test_a_job_that_has_ended_gets_its_last_event_and_no_other(api: Runnin
             assert [event.name for event in await client.events()] == ["completed"]
 
 
-async def test_who_has_seen_the_end_is_told_to_stop_coming(api: Running, hand: Hand) -> None:
+async def test_who_has_seen_the_end_is_told_to_stop_coming(api: Served, hand: Hand) -> None:
     id = hand.add()
     hand.worker().finish_all()
     async with streaming(api.port, path_of(id)) as client:
@@ -111,7 +112,7 @@ async def test_who_has_seen_the_end_is_told_to_stop_coming(api: Running, hand: H
         assert client.status == 204
 
 
-async def test_who_comes_back_is_not_told_again_what_it_knows(api: Running, hand: Hand) -> None:
+async def test_who_comes_back_is_not_told_again_what_it_knows(api: Served, hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()
@@ -127,7 +128,7 @@ async def test_who_comes_back_is_not_told_again_what_it_knows(api: Running, hand
         assert event.data["progress"] == 10
 
 
-async def test_who_comes_back_is_told_the_newest_state_at_once(api: Running, hand: Hand) -> None:
+async def test_who_comes_back_is_told_the_newest_state_at_once(api: Served, hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()
@@ -142,7 +143,7 @@ async def test_who_comes_back_is_told_the_newest_state_at_once(api: Running, han
         assert event.data["progress"] == 30
 
 
-async def test_an_event_s_id_is_the_same_on_every_server(url: str, api: Running, hand: Hand) -> None:
+async def test_an_event_s_id_is_the_same_on_every_server(url: str, api: Served, hand: Hand) -> None:
     id = hand.add()
     async with serving(url) as other:
         found = []
@@ -152,7 +153,7 @@ async def test_an_event_s_id_is_the_same_on_every_server(url: str, api: Running,
     assert found[0] == found[1]
 
 
-async def test_a_report_that_changes_nothing_is_not_told(api: Running, hand: Hand) -> None:
+async def test_a_report_that_changes_nothing_is_not_told(api: Served, hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()
@@ -171,7 +172,7 @@ async def test_a_report_that_changes_nothing_is_not_told(api: Running, hand: Han
         assert [event.name for event in await client.events()] == ["completed"]
 
 
-async def test_a_flow_s_stream_tells_of_its_children(api: Running, hand: Hand) -> None:
+async def test_a_flow_s_stream_tells_of_its_children(api: Served, hand: Hand) -> None:
     root = hand.start(batch([NewJob(kind="a"), NewJob(kind="b")]))
     worker = hand.worker()
     first, second = worker.claim(2)
@@ -207,7 +208,7 @@ async def test_a_stream_that_is_open_long_enough_ends_with_a_timeout(url: str, h
         assert server.hub.watchers == 0
 
 
-async def test_a_browser_may_show_its_token_in_the_address(api: Running, hand: Hand) -> None:
+async def test_a_browser_may_show_its_token_in_the_address(api: Served, hand: Hand) -> None:
     id = hand.add(owner="ann")
     shown = token()["Authorization"].removeprefix("Bearer ")
     async with streaming(api.port, f"{path_of(id)}?access_token={shown}", {}) as client:
@@ -216,7 +217,7 @@ async def test_a_browser_may_show_its_token_in_the_address(api: Running, hand: H
     assert event.data["jobId"] == str(id)
 
 
-async def test_a_stream_does_not_outlive_the_caller_s_token(api: Running, hand: Hand) -> None:
+async def test_a_stream_does_not_outlive_the_caller_s_token(api: Served, hand: Hand) -> None:
     id = hand.add(owner="ann")
     async with streaming(api.port, path_of(id), token(exp=int(time.time()) + 2)) as client:
         assert [event.name for event in await client.events()] == ["progress", "timeout"]
@@ -232,30 +233,30 @@ async def test_a_server_that_stops_ends_its_streams(url: str, hand: Hand) -> Non
     await streams.__aexit__(None, None, None)
 
 
-async def test_an_unknown_job_is_a_404_before_the_stream_starts(api: Running) -> None:
+async def test_an_unknown_job_is_a_404_before_the_stream_starts(api: Served) -> None:
     async with streaming(api.port, path_of(uuid4())) as client:
         assert client.status == 404
         assert client.headers["content-type"] == "application/problem+json"
 
 
-async def test_what_is_no_id_is_named(api: Running) -> None:
+async def test_what_is_no_id_is_named(api: Served) -> None:
     async with streaming(api.port, path_of("seven")) as client:
         assert client.status == 422
         assert (await client.body())["errors"] == [{"field": "id", "problem": "must be a UUID"}]
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer forged"}])
-async def test_who_shows_no_token_sees_nothing(api: Running, hand: Hand, headers: dict[str, str]) -> None:
+async def test_who_shows_no_token_sees_nothing(api: Served, hand: Hand, headers: dict[str, str]) -> None:
     async with streaming(api.port, path_of(hand.add()), headers) as client:
         assert client.status == 401
 
 
-async def test_a_token_in_the_address_must_verify_too(api: Running, hand: Hand) -> None:
+async def test_a_token_in_the_address_must_verify_too(api: Served, hand: Hand) -> None:
     async with streaming(api.port, f"{path_of(hand.add())}?access_token=forged", {}) as client:
         assert client.status == 401
 
 
-async def test_a_user_does_not_learn_of_another_s_job(api: Running, hand: Hand) -> None:
+async def test_a_user_does_not_learn_of_another_s_job(api: Served, hand: Hand) -> None:
     id = hand.add(owner="ben")
     async with streaming(api.port, path_of(id), token()) as client:
         answers = [await client.body()]
@@ -265,7 +266,7 @@ async def test_a_user_does_not_learn_of_another_s_job(api: Running, hand: Hand) 
     assert answers[0] == answers[1]
 
 
-async def listening(server: Running) -> None:
+async def listening(server: Served) -> None:
     """From here on a change is told by a notice; before, it is found when listening begins."""
 
     await until(lambda: server.hub.listening)

@@ -11,8 +11,9 @@ from penstock.server.live import hub
 from penstock.server.live.states import State
 from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.serving import Served
 from tests.kit.until import soon, until
-from tests.server.streaming import Running, path_of, serving, streaming
+from tests.server.streaming import path_of, serving, streaming
 from tests.server.watching import so
 from tests.worker.pooler import PROGRAM, pgbouncer
 
@@ -182,5 +183,5 @@ async def test_behind_a_transaction_pooler_a_stream_polls(
             assert [event.name for event in await client.events()] == ["completed"]
 
 
-async def listening(server: Running) -> None:
+async def listening(server: Served) -> None:
     await until(lambda: so(server.hub.listening))

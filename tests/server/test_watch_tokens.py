@@ -12,11 +12,12 @@ from penstock.storage.links import signing_secret_of
 from penstock.storage.watch_token import make_watch_token
 from tests.conftest import Connect
 from tests.engine.hand import Hand
-from tests.server.streaming import SERVICE_KEY, Running, path_of, serving, streaming
+from tests.kit.serving import KEY, Served
+from tests.server.streaming import path_of, serving, streaming
 
 
 @pytest.fixture
-async def api(url: str) -> AsyncIterator[Running]:
+async def api(url: str) -> AsyncIterator[Served]:
     async with serving(url, keep_alive=30) as running:
         yield running
 
@@ -27,13 +28,13 @@ def job(connect: Connect) -> UUID:
 
 
 @pytest.fixture
-def token(api: Running, job: UUID, monkeypatch: pytest.MonkeyPatch) -> str:
+def token(api: Served, job: UUID, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.delenv("PENSTOCK_SIGNING_SECRET", raising=False)
-    monkeypatch.setenv("PENSTOCK_SERVICE_KEY", SERVICE_KEY)
+    monkeypatch.setenv("PENSTOCK_SERVICE_KEY", KEY)
     return api.app.watch_token(job, seconds=60)
 
 
-async def test_it_opens_the_stream_and_the_status_of_its_job(api: Running, job: UUID, token: str) -> None:
+async def test_it_opens_the_stream_and_the_status_of_its_job(api: Served, job: UUID, token: str) -> None:
     async with streaming(api.port, f"{path_of(job)}?watch={token}", {}) as client:
         assert client.status == 200
         first = await client.event()
@@ -45,7 +46,7 @@ async def test_it_opens_the_stream_and_the_status_of_its_job(api: Running, job: 
         assert "worker" not in shown.json()
 
 
-async def test_it_opens_nothing_else(api: Running, job: UUID, token: str, connect: Connect) -> None:
+async def test_it_opens_nothing_else(api: Served, job: UUID, token: str, connect: Connect) -> None:
     other = Hand(connect()).add("export")
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{api.port}", params={"watch": token}) as client:
         assert (await client.get(f"/api/jobs/{other}")).status_code == 401
@@ -59,9 +60,9 @@ async def test_it_opens_nothing_else(api: Running, job: UUID, token: str, connec
 
 
 @pytest.mark.parametrize("wrong", ["over", "longer", "another secret", "garbage", "empty", "not ascii"])
-async def test_what_is_not_as_it_was_made_opens_nothing(api: Running, job: UUID, token: str, wrong: str) -> None:
+async def test_what_is_not_as_it_was_made_opens_nothing(api: Served, job: UUID, token: str, wrong: str) -> None:
     expires, _, signature = token.partition(".")
-    secret = signing_secret_of(SERVICE_KEY)
+    secret = signing_secret_of(KEY)
     shown = {
         "over": make_watch_token(secret, job, int(time.time()) - 1),
         "longer": f"{int(expires) + 1}.{signature}",
@@ -76,8 +77,8 @@ async def test_what_is_not_as_it_was_made_opens_nothing(api: Running, job: UUID,
             assert (answer.status_code, "watch" in answer.text) == (401, True)
 
 
-async def test_a_stream_ends_with_its_token(api: Running, job: UUID) -> None:
-    short = make_watch_token(signing_secret_of(SERVICE_KEY), job, int(time.time()) + 1)
+async def test_a_stream_ends_with_its_token(api: Served, job: UUID) -> None:
+    short = make_watch_token(signing_secret_of(KEY), job, int(time.time()) + 1)
     async with streaming(api.port, f"{path_of(job)}?watch={short}", {}) as client:
         if client.status == 200:  # the second may have ended by now
             assert (await client.events())[-1].name == "timeout"
@@ -91,5 +92,5 @@ def test_without_a_secret_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -
         app.watch_token(uuid4())
     with pytest.raises(InvalidInput, match="seconds"):
         app.watch_token(uuid4(), seconds=0)
-    app.asgi(service_key=SERVICE_KEY)
+    app.asgi(service_key=KEY)
     assert app.watch_token(uuid4())

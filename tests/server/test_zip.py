@@ -20,7 +20,8 @@ from penstock.engine import commands
 from penstock.server.files.zip import entry_names
 from tests.conftest import Connect
 from tests.kit import saying
-from tests.server.api import KEY, Api
+from tests.kit.serving import KEY
+from tests.server.api import Api
 from tests.server.making import make_handler, run_all, start_batch, stored
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import Backoff, Context, Fail, InvalidInput, JobCancelled, JobFailed, JobState, Penstock, Snooze
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)

@@ -13,8 +13,8 @@ import pytest
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine.postgres.listen import Notices
 from tests.kit.until import soon, until
+from tests.kit.working import working
 from tests.worker import in_process
-from tests.worker.running import working
 
 SOON = 20.0
 

@@ -16,8 +16,8 @@ from penstock.engine import commands
 from penstock.job import Lease
 from penstock.worker import reporter
 from tests.kit.until import soon, until
+from tests.kit.working import working
 from tests.worker.losing import take_back
-from tests.worker.running import working
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)

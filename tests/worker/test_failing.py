@@ -23,7 +23,7 @@ from penstock import (
 )
 from penstock.outcome import Outcome
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)

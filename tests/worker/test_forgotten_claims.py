@@ -5,7 +5,7 @@ import asyncio
 from penstock import JobState, Penstock
 from tests.conftest import Connect
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
 
 async def test_a_claim_that_postgres_forgot_does_not_start_the_job_twice(app: Penstock, connect: Connect) -> None:

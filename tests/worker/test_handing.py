@@ -11,7 +11,7 @@ from penstock.engine.postgres.listen import Notices
 from penstock.worker import Worker
 from tests.conftest import Connect
 from tests.kit.until import soon, until
-from tests.worker.running import working
+from tests.kit.working import working
 
 
 async def idle(connect: Connect, workers: int = 1, queue: str = "default") -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from penstock import Context, Job, JobFailed, JobState, Penstock, SyncContext
 from tests.kit.until import until
+from tests.kit.working import working
 from tests.worker.in_process import Point
-from tests.worker.running import working
 
 SOON = 20.0
 

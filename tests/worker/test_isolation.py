@@ -11,9 +11,9 @@ import pytest
 
 from penstock import JobFailed, JobState, Penstock
 from tests.kit.until import until
+from tests.kit.working import working
 from tests.worker import in_process
 from tests.worker.in_process import Point
-from tests.worker.running import working
 
 SOON = 30.0
 

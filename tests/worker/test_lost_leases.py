@@ -18,7 +18,7 @@ from tests.app.cut_wire import Wire
 from tests.conftest import Connect
 from tests.kit import saying
 from tests.kit.until import soon, until
-from tests.worker.running import working
+from tests.kit.working import working
 from tests.worker.wires import wire as wire
 
 TERMINATE = """

@@ -13,9 +13,9 @@ from penstock import Cancel, Context, JobContext, JobFailed, Penstock, Snooze, S
 from penstock.logs import set_up
 from penstock.middleware import CallNext, log_jobs
 from tests.kit.until import until
+from tests.kit.working import working
 from tests.worker import in_process
 from tests.worker.in_process import Point
-from tests.worker.running import working
 
 SOON = 20.0
 

@@ -12,8 +12,8 @@ from penstock.worker import claimer
 from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit.until import soon, until
+from tests.kit.working import working
 from tests.old_snapshot import NAME, old_snapshot
-from tests.worker.running import working
 
 GONE = 30_000
 ROUNDS = 60

@@ -10,8 +10,8 @@ from penstock.context import JobContext
 from penstock.middleware import CallNext
 from penstock.worker.parking_log import PERIOD, ParkingLog
 from tests.kit.until import until
+from tests.kit.working import working
 from tests.worker import in_process
-from tests.worker.running import working
 
 SOON = 20.0
 

@@ -11,9 +11,9 @@ from penstock import Backoff, Context, Flow, JobCancelled, JobState, Penstock, S
 from penstock.engine.postgres import listener
 from tests.conftest import Connect
 from tests.kit.until import soon, until
+from tests.kit.working import working
 from tests.worker import in_process
 from tests.worker.pooler import PROGRAM, SESSIONS, pgbouncer
-from tests.worker.running import working
 
 pytestmark = pytest.mark.skipif(
     PROGRAM is None, reason="needs PgBouncer in front of the database: apt-get install pgbouncer"

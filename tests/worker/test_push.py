@@ -16,8 +16,8 @@ from penstock import Job, JobState, Penstock
 from penstock.push import verify
 from tests.kit.fake_http import Answer, Request, fake_server
 from tests.kit.until import until
+from tests.kit.working import working
 from tests.worker.pushing import KEY, OTHER, SECRET, answering, finished, pushed
-from tests.worker.running import working
 
 
 def signature_by_hand(request: Request, key: bytes = KEY) -> str:

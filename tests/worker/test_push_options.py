@@ -15,8 +15,8 @@ from penstock import InvalidArguments, InvalidInput, JobState, Penstock
 from penstock.logs import set_up
 from penstock.middleware import log_jobs
 from tests.kit.fake_http import Answer, fake_server
+from tests.kit.working import working
 from tests.worker.pushing import SECRET, answering, finished, pushed
-from tests.worker.running import working
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import pytest
 
 from penstock import InvalidInput, JobState, Penstock
 from tests.kit.fake_http import Answer, Request, fake_server
+from tests.kit.working import working
 from tests.worker.pushing import AT_ONCE, HERE, SECRET, answering, finished, pushed
-from tests.worker.running import working
 
 
 async def test_a_redirect_is_a_failure_that_says_so(app: Penstock) -> None:

@@ -12,7 +12,7 @@ from penstock import Context, JobState, Penstock, SyncContext
 from penstock.engine import commands
 from tests.conftest import Connect
 from tests.kit.until import soon, until
-from tests.worker.running import working
+from tests.kit.working import working
 
 
 class Gate:

@@ -9,8 +9,8 @@ import pytest
 
 from penstock import JobFailed, Penstock, SyncContext
 from tests.kit.until import soon
+from tests.kit.working import working
 from tests.worker import in_process
-from tests.worker.running import working
 
 SOON = 20.0
 

@@ -15,9 +15,9 @@ from penstock.engine.postgres.connections import cut
 from penstock.outcome import Outcome
 from tests.conftest import Connect
 from tests.kit.until import soon, until
+from tests.kit.working import working
 from tests.worker import in_process
 from tests.worker.losing import atake_back, take_back
-from tests.worker.running import working
 
 SOON = 20.0
 AT_ONCE = Backoff.constant(0)

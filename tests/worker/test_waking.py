@@ -19,7 +19,7 @@ from tests.channels import listen
 from tests.chaos.wire import open_wire
 from tests.conftest import Connect
 from tests.kit.until import soon, until
-from tests.worker.running import working
+from tests.kit.working import working
 
 FOR_EVER = 600.0
 

@@ -10,7 +10,7 @@ from penstock import Backoff, Context, InvalidInput, Penstock, Snooze
 from penstock.worker.memory import MemoryWatch, bytes_given, resident_bytes
 from penstock.worker.metrics import WorkerMetrics, serve_metrics
 from tests.kit.until import soon, until
-from tests.worker.running import working
+from tests.kit.working import working
 
 
 def samples(text: str) -> dict[tuple[str, str, str], float]:

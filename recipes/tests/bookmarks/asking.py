@@ -12,9 +12,10 @@ from penstock import Penstock, Worker
 from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
 from penstock_recipes.bookmarks import QUEUE, install
-from shared.asking import AS_SERVICE, SECRET, Asking, served
+from shared.asking import Asking, migrated
+from tests.kit.serving import AS_SERVICE, SECRET
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
 WITHIN = 40.0
 
@@ -95,5 +96,5 @@ class Bookmarks:
 
 @asynccontextmanager
 async def serving(app: Penstock, **settings: Any) -> AsyncIterator[Bookmarks]:
-    async with served(app, **settings) as (client, _):
-        yield Bookmarks(app, client)
+    async with migrated(app, **settings) as served:
+        yield Bookmarks(app, served.client)

@@ -12,7 +12,8 @@ from penstock import Penstock
 from penstock.server.auth import mint
 from penstock_recipes.bookmarks import install
 from penstock_recipes.bookmarks.demo import demo, guard_for_demo
-from shared.asking import SECRET, names_in
+from shared.asking import names_in
+from tests.kit.serving import SECRET
 
 
 @pytest.mark.slow  # and `make demo`, whose port it needs, shows it too

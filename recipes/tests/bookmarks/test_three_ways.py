@@ -9,8 +9,8 @@ from bookmarks.asking import Bookmarks, serving
 from bookmarks.sites import Site
 from penstock import Penstock
 from penstock_recipes.bookmarks import install
-from shared.asking import KEY
 from tests.conftest import Connect
+from tests.kit.serving import KEY
 from tests.kit.until import until
 
 CONSUMER = "/api/v1/bookmarks/add/tasks/queue-consumer"

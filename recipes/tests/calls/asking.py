@@ -11,9 +11,10 @@ from calls.providers import recording
 from penstock import Penstock, Worker
 from penstock.server import Server
 from penstock.server.auth import mint
-from shared.asking import AS_SERVICE, SECRET, Asking, served
+from shared.asking import Asking, migrated
+from tests.kit.serving import AS_SERVICE, SECRET
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
 WITHIN = 60.0
 ACME = UUID("0198c5a0-0000-7000-8000-00000000000a")
@@ -82,5 +83,5 @@ class Calls:
 
 @asynccontextmanager
 async def serving(app: Penstock, **settings: Any) -> AsyncIterator[Calls]:
-    async with served(app, **settings) as (client, server):
-        yield Calls(app, client, server)
+    async with migrated(app, **settings) as served:
+        yield Calls(app, served.client, served.server)

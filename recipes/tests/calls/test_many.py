@@ -21,7 +21,7 @@ from penstock_recipes.calls.providers.transcription import AudioSource, Transcri
 from penstock_recipes.calls.stages import Stages
 from penstock_recipes.calls.store import Call, CallFiles
 from tests.conftest import Connect
-from tests.worker.running import working
+from tests.kit.working import working
 
 SLOTS = 4
 POOL = 6

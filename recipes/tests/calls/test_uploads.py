@@ -11,8 +11,9 @@ from fastapi import FastAPI
 
 from calls.asking import ACME, GLOBEX, SOUND, Calls
 from calls.conftest import Make
-from shared.asking import KEY, names_in
+from shared.asking import names_in
 from tests.conftest import Connect
+from tests.kit.serving import KEY
 from tests.kit.until import until
 
 

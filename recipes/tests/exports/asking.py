@@ -13,9 +13,10 @@ from exports.resumes import SHORT
 from penstock import Penstock, Worker
 from penstock.server import Server
 from penstock.server.auth import mint
-from shared.asking import AS_SERVICE, SECRET, Asking, served
+from shared.asking import Asking, migrated
+from tests.kit.serving import AS_SERVICE, SECRET
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
 WITHIN = 40.0
 
@@ -123,5 +124,5 @@ class Exports:
 
 @asynccontextmanager
 async def serving(app: Penstock, **settings: Any) -> AsyncIterator[Exports]:
-    async with served(app, **settings) as (client, server):
-        yield Exports(app, client, server)
+    async with migrated(app, **settings) as served:
+        yield Exports(app, served.client, served.server)

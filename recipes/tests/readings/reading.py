@@ -10,12 +10,11 @@ from typing import Any
 import httpx
 
 from penstock import Penstock
-from penstock.server import Server, ServerSettings
 from penstock.server.auth import mint
+from tests.kit.serving import SECRET, served
 from tests.kit.until import until
-from tests.worker.running import working
+from tests.kit.working import working
 
-SECRET = "a-secret-of-the-tests-with-32-bytes"
 QUEUES = {"readings": 2, "readings_text": 4, "readings_pdf": 2, "readings_audio": 2}
 
 
@@ -69,34 +68,10 @@ class Reader:
 
 
 @asynccontextmanager
-async def serving(app: Penstock) -> AsyncIterator[httpx.AsyncClient]:
-    """The API on a loopback port, as streams need it."""
-    import socket
-
-    import uvicorn
-
-    listening = socket.create_server(("127.0.0.1", 0))
-    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    settings = ServerSettings(service_key="a-service-key-of-the-tests", jwt_secret=SECRET, public_url=address)
-    api = Server(app, settings)
-    server = uvicorn.Server(uvicorn.Config(api.asgi, ws="none", log_level="warning", lifespan="off"))
-    task = asyncio.create_task(server.serve([listening]))
-    try:
-        async with httpx.AsyncClient(base_url=address) as client:
-            yield client
-    finally:
-        api.services.hub.leave()
-        server.should_exit = True
-        await task
-        await api.aclose()
-        listening.close()
-
-
-@asynccontextmanager
 async def reading(app: Penstock, *, worker: bool = True) -> AsyncIterator[Reader]:
-    async with serving(app) as client:
+    async with served(app) as server:
         if not worker:
-            yield Reader(client, "ada")
+            yield Reader(server.client, "ada")
             return
         async with working(app, QUEUES):
-            yield Reader(client, "ada")
+            yield Reader(server.client, "ada")

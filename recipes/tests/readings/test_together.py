@@ -14,11 +14,12 @@ from penstock_recipes import exports, readings
 from penstock_recipes.readings.demo import demo
 from readings.conftest import MakeApp
 from readings.people import ADA, BOTH, ShortWriter
-from readings.reading import QUEUES, SECRET, reading, serving
+from readings.reading import QUEUES, reading
 from readings.test_reading import assert_complete
+from tests.kit.serving import SECRET, served
+from tests.kit.working import working
 from tests.storage.seaweed import KEY, Seaweed, seaweed_in
 from tests.storage.seaweed import SECRET as SEAWEED_SECRET
-from tests.worker.running import working
 
 
 @pytest.fixture
@@ -53,9 +54,9 @@ async def test_it_lives_beside_exports_in_one_application(empty_url: str, tmp_pa
 
 async def test_the_demonstration_leaves_every_file(make: MakeApp, tmp_path: Path) -> None:
     app = make()
-    async with serving(app) as client, working(app, QUEUES):
+    async with served(app) as server, working(app, QUEUES):
         headers = {"Authorization": f"Bearer {mint(SECRET, subject='ada')}"}
-        async with httpx.AsyncClient(base_url=client.base_url, headers=headers) as authorized:
+        async with httpx.AsyncClient(base_url=server.address, headers=headers) as authorized:
             with Progress(disable=True) as show:
                 saved = await demo(authorized, tmp_path / "demo", show)
     assert len(saved) == 8

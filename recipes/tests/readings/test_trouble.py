@@ -24,7 +24,7 @@ from readings.reading import Reader, reading
 from shared.programs import environment
 from tests.conftest import Connect
 from tests.kit.until import soon
-from tests.worker.running import working
+from tests.kit.working import working
 
 
 class Faltering(ShortWriter):

@@ -2,21 +2,15 @@
 
 import asyncio
 import os
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
-import uvicorn
 
 from penstock import Penstock
-from penstock.server import Server, ServerSettings
-
-KEY = "a-service-key-of-the-tests"
-SECRET = "a-secret-of-the-tests-with-32-bytes"
-AS_SERVICE = {"Authorization": f"Bearer {KEY}"}
+from tests.kit.serving import Served, served
 
 
 class Asking:
@@ -47,23 +41,11 @@ class Asking:
 
 
 @asynccontextmanager
-async def served(app: Penstock, **settings: Any) -> AsyncIterator[tuple[httpx.AsyncClient, Server]]:
-    """A server of the application on a loopback port, its database migrated; and a client of it."""
+async def migrated(app: Penstock, **settings: Any) -> AsyncIterator[Served]:
+    """A server of the application, whose database has the recipe's tables."""
     await asyncio.to_thread(app.migrate)
-    server = Server(app, ServerSettings(service_key=KEY, jwt_secret=SECRET, **settings))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(server.asgi, http="httptools", ws="none", log_level="warning", lifespan="off")
-        running = uvicorn.Server(config)
-        task = asyncio.create_task(running.serve([listening]))
-        base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        try:
-            async with httpx.AsyncClient(base_url=base, timeout=90) as client:
-                yield client, server
-        finally:
-            server.services.hub.leave()
-            running.should_exit = True
-            await task
-            await server.aclose()
+    async with served(app, **settings) as server:
+        yield server
 
 
 def names_in(folder: Path) -> list[str]:
