@@ -1,13 +1,8 @@
 """What goes wrong with an export and is tried again, in words that its owner may read: neither SQL nor paths."""
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from penstock import StorageFull
 
 MEGABYTE = 1024 * 1024
-INTERNAL = "it failed by an internal error"
 
 
 class ExportFault(Exception):
@@ -24,18 +19,8 @@ class StorageFault(ExportFault):
         super().__init__("the file could not be stored: the storage does not answer or refuses it")
 
 
-_SAID = {type.__name__: str(type()) for type in (PagesFault, StorageFault)}
-
-
-def fault_of(errors: Sequence[Mapping[str, Any]], shown: str | None) -> str | None:
-    """Why the last attempt failed. `shown` is what anybody may be told of it, None while it may be tried again."""
-    if not errors:
-        return shown
-    last = errors[-1]
-    said = _SAID.get(str(last.get("type"))) or shown
-    if said is None and "traceback" in last:
-        return INTERNAL
-    return said or re.sub(r"^worker .* was lost.*", "its worker was lost", str(last["error"]), flags=re.DOTALL)
+SAID = {type.__name__: str(type()) for type in (PagesFault, StorageFault)}
+"""By the type that a job's error has: these are exceptions, of which nobody is told the text."""
 
 
 def storage_words(error: StorageFull) -> tuple[str, float, float]:

@@ -11,6 +11,7 @@ import psycopg
 
 from penstock import IdempotencyMismatch, Penstock, PenstockError
 from penstock.server import Identity, Services
+from penstock_recipes.exports.faults import SAID
 
 log = logging.getLogger("penstock_recipes.exports")
 
@@ -117,3 +118,13 @@ async def _remove(app: Penstock, artifact: UUID) -> bool:
         log.warning("artifact %s is not removed: %s", artifact, error)
         return False
     return True
+
+
+async def last_fault(app: Penstock, job: UUID) -> str | None:
+    """Why the last attempt of an export failed, in words that its owner may read."""
+    async with app.atransaction() as connection:
+        rows = await connection.execute(
+            "select errors->-1->>'type', penstock.shown(errors) from penstock.jobs_view where id = %s", [job]
+        )
+        type, shown = await rows.fetchone() or (None, None)
+    return SAID.get(str(type)) or shown

@@ -23,10 +23,10 @@ from penstock.server import (
     visible_job,
 )
 from penstock_recipes.answers import Success, refusing, success
-from penstock_recipes.exports.faults import fault_of
 from penstock_recipes.exports.routes.answers import event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
 from penstock_recipes.exports.shapes import ExportJob, ExportRequest, Message, StartedExport, Status
+from penstock_recipes.exports.store import last_fault
 
 router = refusing("exports")
 
@@ -138,8 +138,7 @@ async def error_of(services: Services, job: SeenJob) -> str | None:
     """Why it failed; of one that waits for its next attempt, why the last one did."""
     if job.attempt == 0 or job.state not in (JobState.SCHEDULED, JobState.READY, JobState.FAILED):
         return job.error
-    known = await services.app.jobs.aget(job.id)
-    return job.error if known is None else fault_of(known.errors, job.error)
+    return await last_fault(services.app, job.id) or job.error
 
 
 def message_of(job: SeenJob, error: str | None) -> str | None:
