@@ -19,10 +19,10 @@ declare
   v_lease bigint;
   v_notice text;
   v_large boolean := penstock.is_large(p_args);
-  -- null: nobody waits
-  v_direct boolean := (select bool_or(direct) from penstock.waiting_now where queue = p_queue);
+  v_waited boolean := exists (select from penstock.waiting_now where queue = p_queue);
 begin
-  if v_direct and p_hand and v_run_at <= v_now then
+  if v_waited and p_hand and v_run_at <= v_now
+     and exists (select from penstock.waiting_now where queue = p_queue and direct) then
     v_lease := penstock.hand_to(p_queue);
     -- a claimed job, by the names of its fields
     v_notice := pg_catalog.json_build_object('lease', v_lease, 'queue', p_queue, 'job', pg_catalog.json_build_object(
@@ -51,7 +51,7 @@ begin
   end if;
   if v_lease is not null then
     perform pg_notify((select hand from penstock.channels), v_notice);
-  elsif v_direct is not null then
+  elsif v_waited then
     perform penstock.wake(p_queue);
   end if;
 end
