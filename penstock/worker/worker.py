@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from uuid import UUID
 
@@ -127,6 +127,21 @@ class Worker:
     def lease(self) -> Lease:
         """The one it works under; another one if it has lost that."""
         return self._leases.lease
+
+    @property
+    def engine(self) -> Engine:
+        """Its own: all that it asks of the database, or of the API, goes through this one."""
+        return self._engine
+
+    @property
+    def listener(self) -> Listener:
+        """Hears what it is told."""
+        return self._listener
+
+    @property
+    def runs(self) -> Collection[Run]:
+        """What it has claimed and not handed back: jobs that run, and those that wait here for a slot."""
+        return self._executor.runs.values()
 
     async def run(self) -> None:
         """Runs until stopped. Cancelling the task that runs it stops it gracefully too; cancelling again, at once."""

@@ -33,7 +33,7 @@ async def test_a_worker_that_starts_applies_them(url: str) -> None:
         await worker._declare_queues()
         [queue] = await app.queues.alist()
         assert queue.settings == {"max_running": 3}
-        await worker._engine.aclose()
+        await worker.engine.aclose()
 
 
 async def test_a_server_that_starts_applies_them(url: str) -> None:

@@ -95,7 +95,7 @@ async def test_an_idle_worker_is_told_of_a_job(
 
     async with working(app, api, {"default": 1}) as worker:
         for number in range(10):
-            await until(lambda: waits(watch, worker.lease) and not worker._executor.runs)
+            await until(lambda: waits(watch, worker.lease) and not worker.runs)
             job = await enqueue(api, "work", number=number)
             # how soon is for the benchmark to say: looking by itself it would find it after ten minutes
             assert await job.aresult(20) == number
@@ -271,7 +271,7 @@ async def test_jobs_whose_claim_had_no_answer_run_all_the_same(
         return number
 
     async with working(app, api, lease=600) as worker:
-        engine = worker._engine
+        engine = worker.engine
         arun = engine.arun
         lost: list[str] = []
 

@@ -15,6 +15,7 @@ from penstock.job import Lease, new_job_id
 from penstock.json import encode_args
 from penstock.server.work import long_poll, waiting
 from tests.conftest import Connect
+from tests.kit.looks import Looks
 from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue, enqueue_job
 from tests.remote.serving import Api
@@ -253,15 +254,21 @@ async def vanish(task: "asyncio.Task[Any]") -> None:
 
 
 async def test_a_client_that_vanished_is_given_no_job(
-    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any]
+    api: Api, client: httpx.AsyncClient, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lease = await open_lease(client)
+    lease, other = await open_lease(client), await open_lease(client)
     waiting = asyncio.create_task(claim(client, lease, wait=30))
     await until_waiting(watch, lease)
     await vanish(waiting)
     await until_waiting(watch)
+    there = asyncio.create_task(claim(client, other, queue="other", wait=30))
+    await until_waiting(watch, other)
+    looks = Looks(api.app.engine, monkeypatch)
     job = await enqueue(api, "work")
-    await asyncio.sleep(0.2)
+    # the server is told of jobs in the order of their commits: of this one after the other
+    await enqueue_job(api, NewJob(kind="work", queue="other"))
+    assert len(await soon(there)) == 1
+    assert looks.begun["default"] == 0
     record = await job.arefresh()
     assert (record.state, record.attempt) == (JobState.READY, 0)
     assert api.workers.waiting == 0

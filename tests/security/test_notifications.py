@@ -50,7 +50,7 @@ async def test_a_stranger_makes_no_worker_run_or_stop_anything(
         await idle(connect)
         job = await work.aenqueue("asked for")
         await soon(began.wait())
-        lease = worker._leases.lease
+        lease = worker.lease
         now = datetime.now(UTC).isoformat()
         job_of_theirs = {
             "id": str(uuid4()), "kind": "work", "priority": 0, "turn": 0, "attempt": 1, "max_attempts": 5, "claims": 1,
@@ -64,7 +64,7 @@ async def test_a_stranger_makes_no_worker_run_or_stop_anything(
             stranger.execute("select pg_notify(%s, %s)", [channel, json.dumps({"lease": lease, "id": str(job.id)})])
         # what is sent in the same way by whoever may, and later, has been heard: so was all before it
         heard = asyncio.Event()
-        listener = worker._listener
+        listener = worker.listener
         assert isinstance(listener, PostgresListener)
         wake = listener._ears.wake
 
@@ -184,12 +184,12 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
     await workers.settle()
     async with working(app) as worker, started(app.engine) as hub:
         await idle(connect)
-        listener = worker._listener
+        listener = worker.listener
         assert isinstance(listener, PostgresListener)
         notices = listener._notices
         assert isinstance(notices, Notices)
         for sort in SORTS:
-            for payload in _garbage(worker._leases.lease):
+            for payload in _garbage(worker.lease):
                 owner.execute(
                     f"select pg_notify((select {sort} from penstock.channels), %s)".encode(),
                     [payload],

@@ -172,7 +172,7 @@ async def test_cancelling_one_job_of_a_batch_does_not_fail_the_others(app: Penst
         await started.wait()
         assert await handles[1].acancel()
 
-        await until(lambda: any(run.stop for run in worker._executor.runs.values() if run.job.id == handles[1].id))
+        await until(lambda: any(run.stop for run in worker.runs if run.job.id == handles[1].id))
         go.set()
         for handle in (handles[0], handles[2]):
             await handle.aresult(SOON)

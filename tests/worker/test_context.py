@@ -110,7 +110,7 @@ async def test_a_report_that_is_slow_to_arrive_does_not_replace_the_last_one(
         ctx.progress(90, "last")
 
     async with working(app) as worker:
-        arun = worker._engine.arun
+        arun = worker.engine.arun
 
         async def run_slowly(call: Any) -> Any:
             if not isinstance(call, commands.ReportProgress):
@@ -127,7 +127,7 @@ async def test_a_report_that_is_slow_to_arrive_does_not_replace_the_last_one(
             arrived.set()
             return result
 
-        monkeypatch.setattr(worker._engine, "arun", run_slowly)
+        monkeypatch.setattr(worker.engine, "arun", run_slowly)
         handle = await work.aenqueue()
         await handle.aresult(SOON)
     assert (await handle.arefresh()).progress == {"percent": 90, "message": "last"}

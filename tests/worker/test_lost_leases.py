@@ -95,8 +95,8 @@ def freeze(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
         return wait_and_run
 
-    monkeypatch.setattr(worker._engine, "arun", after_that(worker._engine.arun))
-    monkeypatch.setattr(worker._listener, "run_command", after_that(worker._listener.run_command))
+    monkeypatch.setattr(worker.engine, "arun", after_that(worker.engine.arun))
+    monkeypatch.setattr(worker.listener, "run_command", after_that(worker.listener.run_command))
     return thawed
 
 

@@ -148,7 +148,7 @@ async def test_what_a_claim_took_while_the_worker_was_stopped_is_given_back_at_o
     first = await work.aenqueue()
     async with working(app) as worker:
         await soon(gate.came.wait())
-        engine = worker._engine
+        engine = worker.engine
         arun, looking, claimed = engine.arun, asyncio.Event(), asyncio.Event()
 
         async def without_an_answer(call: Any) -> Any:

@@ -20,6 +20,7 @@ from penstock.worker import tick
 from penstock.worker.tick import Budget
 from tests.app.cut_wire import Wire
 from tests.conftest import Connect
+from tests.kit.looks import Looks
 from tests.kit.until import soon
 from tests.worker import in_process
 from tests.worker.processes import Commands
@@ -148,23 +149,36 @@ async def test_a_run_that_had_the_budget_and_did_not_end_has_failed_an_attempt(a
     assert {(each.state, each.attempt, len(each.errors)) for each in records} == {(JobState.FAILED, 2, 2)}
 
 
+class Late:
+    """The half of a tick's budget is over when the test says so, not before: whoever starts then starts late."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_late = False
+        half = property(lambda budget: budget.began - 1 if self.is_late else budget.deadline)
+        monkeypatch.setattr(Budget, "half", half)
+
+
 async def test_a_run_that_was_started_late_is_given_back_once_and_has_a_fair_share_the_next_time(
     app: Penstock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Late is here what starts more than 0.1 s after the beginning, where jobs are known to be quick."""
-    monkeypatch.setattr(Budget, "half", property(lambda budget: budget.began + 0.1))
+    """Late, but where jobs are known to be quick."""
+    budget = Late(monkeypatch)
+    ran, began = asyncio.Event(), asyncio.Event()
 
     @app.job(queue="other")
     async def hold() -> None:
-        await asyncio.sleep(0.15)
+        await soon(ran.wait())
+        budget.is_late = True
         await go_on.aenqueue()
-        await asyncio.sleep(0.15)
+        await soon(began.wait())
 
     @app.job
-    async def quick() -> None: ...
+    async def quick() -> None:
+        ran.set()
 
     @app.job(backoff=Backoff(60))
     async def go_on() -> None:
+        began.set()
         await asyncio.Event().wait()
 
     await quick.aenqueue()
@@ -175,6 +189,7 @@ async def test_a_run_that_was_started_late_is_given_back_once_and_has_a_fair_sha
     assert job is not None
     assert (job.attempt, job.errors) == (0, [])
 
+    budget.is_late = False
     [early] = await app.atick(budget=0.5)
     assert (early.id, early.state, early.attempt) == (late.id, JobState.SCHEDULED, 1)
     assert "did not end within" in str(early.error)
@@ -183,16 +198,19 @@ async def test_a_run_that_was_started_late_is_given_back_once_and_has_a_fair_sha
 async def test_what_was_cut_off_before_is_not_started_late_again(
     app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Budget, "half", property(lambda budget: budget.began + 0.1))
+    budget, looks = Late(monkeypatch), Looks(app.engine, monkeypatch)
+    ran = asyncio.Event()
 
     @app.job
-    async def quick() -> None: ...
+    async def quick() -> None:
+        ran.set()
 
     @app.job(queue="other")
     async def hold() -> None:
-        await asyncio.sleep(0.15)
+        await soon(ran.wait())
+        budget.is_late = True
         watch.execute("update penstock.jobs set state = 'ready' where kind = 'again'")
-        await asyncio.sleep(0.15)
+        await looks.another()
 
     @app.job
     async def again() -> None: ...
@@ -202,15 +220,17 @@ async def test_what_was_cut_off_before_is_not_started_late_again(
     await quick.aenqueue()
     await hold.aenqueue()
     assert {each.kind for each in await app.atick(budget=1)} == {"quick", "hold"}
+    budget.is_late = False
     assert [each.kind for each in await app.atick(budget=1)] == ["again"]
 
 
-async def test_a_slow_job_does_not_keep_others_from_free_slots(app: Penstock) -> None:
+async def test_a_slow_job_does_not_keep_others_from_free_slots(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     done = asyncio.Event()
+    looks = Looks(app.engine, monkeypatch)
 
     @app.job
     async def slow() -> None:
-        await asyncio.sleep(0.1)  # the queue was found empty meanwhile
+        await looks.another()  # and the queue was found empty
         await other.aenqueue()
         await done.wait()
 

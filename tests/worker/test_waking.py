@@ -18,6 +18,7 @@ from penstock.worker import worker as worker_module
 from tests.channels import listen
 from tests.chaos.wire import open_wire
 from tests.conftest import Connect
+from tests.kit.looks import Looks
 from tests.kit.until import soon, until
 from tests.kit.working import working
 
@@ -134,7 +135,7 @@ async def test_a_wake_up_that_reaches_a_full_worker_is_passed_on(
 def tell_of_look(worker: Worker, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Set when the worker has looked for work once more after it asked to be woken."""
     looked = asyncio.Event()
-    arun = worker._engine.arun
+    arun = worker.engine.arun
 
     async def run_and_tell(call: Any) -> Any:
         result = await arun(call)
@@ -142,7 +143,7 @@ def tell_of_look(worker: Worker, watch: psycopg.Connection[Any], monkeypatch: py
             looked.set()
         return result
 
-    monkeypatch.setattr(worker._engine, "arun", run_and_tell)
+    monkeypatch.setattr(worker.engine, "arun", run_and_tell)
     return looked
 
 
@@ -248,7 +249,7 @@ def kill(worker: Any, running: "asyncio.Task[None]") -> None:
         worker._reporter,
     ):  # fmt: skip
         loop._task.cancel()
-    worker._leave = worker._engine.aclose
+    worker._leave = worker.engine.aclose
     running.cancel()
 
 
@@ -377,7 +378,7 @@ async def test_a_listening_connection_that_is_half_open_is_noticed_and_replaced(
 
 @pytest.mark.usefixtures("never_looking")
 async def test_a_job_that_was_locked_when_a_worker_looked_is_not_forgotten(
-    app: Penstock, connect: Connect, watch: psycopg.Connection[Any]
+    app: Penstock, connect: Connect, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever begins to watch it holds its row for a moment, and a claim passes over what is held."""
 
@@ -392,7 +393,8 @@ async def test_a_job_that_was_locked_when_a_worker_looked_is_not_forgotten(
         held = connect()
         with held.transaction():
             held.execute("select penstock.watch(%s)", [job.id])
+            told = Looks(worker.engine, monkeypatch).another()
             await app.queues.aresume("default")
-            await asyncio.sleep(0.3)  # told, it looks, and finds nothing that it may take
+            await told  # it looks, and finds nothing that it may take
             assert (await job.arefresh()).state is JobState.READY
         assert await job.aresult(10) == "done"

@@ -6,9 +6,13 @@ import zipfile
 from datetime import timedelta
 from uuid import uuid4
 
+import pytest
+
 from exports.asking import Exports
 from exports.pages import opened
+from penstock.engine import commands
 from tests.conftest import Connect
+from tests.kit.looks import Looks
 
 
 async def test_a_batch_becomes_a_zip(exports: Exports) -> None:
@@ -64,13 +68,16 @@ async def test_a_batch_that_is_not_complete_says_what_is(exports: Exports) -> No
     assert (told["status"], told["completedCount"], told["failedCount"]) == ("completed", 1, 1)
 
 
-async def test_never_more_than_three_run_at_once(exports: Exports, connect: Connect) -> None:
+async def test_never_more_than_three_run_at_once(
+    exports: Exports, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each waits at its end until the test lets them go: as many as may are there at the same time."""
     ada = exports.user()
     documents = [await ada.document(f"Number {number}") for number in range(5)]
     holding = connect()
     most = 0
-    async with exports.worker(slots=5), exports.worker(slots=5):
+    async with exports.worker(slots=5) as first, exports.worker(slots=5) as second:
+        looks = [Looks(worker.engine, monkeypatch) for worker in (first, second)]
         with holding.transaction():
             holding.execute("lock table exports.export_history in exclusive mode")
             batch = await ada.batch(*documents)
@@ -78,8 +85,10 @@ async def test_never_more_than_three_run_at_once(exports: Exports, connect: Conn
                 told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
                 running = [job for job in told["jobs"] if job["status"] == "processing"]
                 most = max(most, len(running))
-            # the others would have begun by now
-            await asyncio.sleep(0.5)
+            # the workers have slots for the others, and look for them
+            look_again = [each.another("exports") for each in looks]
+            await exports.app.engine.arun(commands.Wake("exports", 2))
+            await asyncio.gather(*look_again)
             told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
             assert [job["status"] for job in told["jobs"]].count("processing") == 3
             assert [job["status"] for job in told["jobs"]].count("pending") == 2
