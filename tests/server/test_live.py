@@ -15,7 +15,7 @@ from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit import saying
 from tests.kit.until import until
-from tests.server.watching import Counted, Ear, so, started
+from tests.server.watching import Counted, Ear, started
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ async def test_the_end_comes_with_links_to_what_the_job_made(engine: Counted, ha
     ears = [Ear() for _ in ids]
     for ear, id in zip(ears, ids, strict=True):
         await hub.join(ear, id)
-    await until(lambda: so(hub.listening))
+    await until(lambda: hub.listening)
     assert made == []
     worker.finish_all()
     versions = set()
@@ -191,7 +191,7 @@ async def test_every_watcher_is_reminded_to_keep_alive(engine: Counted, hand: Ha
     ears = [Ear() for _ in range(40)]
     for ear in ears:
         await hub.join(ear, id)
-    await until(lambda: so(all(ear.beats >= 2 for ear in ears)))
+    await until(lambda: all(ear.beats >= 2 for ear in ears))
     await hub.aclose()
     assert all(ear.left.is_set() for ear in ears)
 

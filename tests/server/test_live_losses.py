@@ -16,7 +16,7 @@ from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit import saying
 from tests.kit.until import until
-from tests.server.watching import Counted, Ear, so, started
+from tests.server.watching import Counted, Ear, started
 from tests.worker.pooler import PROGRAM, pgbouncer
 
 
@@ -45,7 +45,7 @@ async def test_what_happens_during_the_first_look_is_not_missed(engine: Counted,
     engine.held = slow = asyncio.Event()
     ear = Ear()
     joining = asyncio.create_task(hub.join(ear, id))
-    await until(lambda: so(engine.held is None))
+    await until(lambda: engine.held is None)
     worker.progress(job, 30)
     assert (await ear.hear()).job.progress["percent"] == 30
     slow.set()
@@ -68,7 +68,7 @@ async def test_what_happens_while_the_connection_is_lost_is_told(connect: Connec
         if percent == 10:
             worker.complete(jobs[ids[1]])
         assert (await ears[0].hear()).job.progress["percent"] == percent
-        await until(lambda: so(hub.listening))
+        await until(lambda: hub.listening)
     assert (await ears[1].hear()).final
     worker.progress(jobs[ids[2]], 70)
     assert (await ears[2].hear()).job.progress["percent"] == 70
@@ -83,7 +83,7 @@ async def test_a_job_that_was_retried_before_its_end_was_seen_is_watched_on(hub:
     with hand.connection.transaction():
         worker.fail(job, final=True)
         assert hand.run(commands.Retry([id])) == [id]
-    await until(lambda: so(hand.value("select watched from penstock.jobs where id = %s", id)))
+    await until(lambda: hand.value("select watched from penstock.jobs where id = %s", id))
     worker.complete(worker.claim_one())
     while not (await ear.hear()).final:
         pass
@@ -100,7 +100,7 @@ async def test_a_job_that_was_retried_while_nobody_listened_is_watched_on(
     cut_listener(connect())
     worker.fail(job, final=True)
     hand.run(commands.Retry([id]))
-    await until(lambda: so(hand.value("select watched from penstock.jobs where id = %s", id)))
+    await until(lambda: hand.value("select watched from penstock.jobs where id = %s", id))
     worker.complete(worker.claim_one())
     while not (await ear.hear()).final:
         pass

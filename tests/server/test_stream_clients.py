@@ -14,7 +14,6 @@ from tests.engine.hand import Hand
 from tests.kit.serving import Served
 from tests.kit.until import soon, until
 from tests.server.streaming import path_of, serving, streaming
-from tests.server.watching import so
 from tests.worker.pooler import PROGRAM, pgbouncer
 
 
@@ -28,7 +27,7 @@ async def test_a_client_that_leaves_is_forgotten_at_once(url: str, hand: Hand) -
         async with streaming(server.port, path_of(hand.add())) as client:
             await client.event()
             assert server.hub.watchers == 1
-        await until(lambda: so(server.hub.watchers == 0))
+        await until(lambda: server.hub.watchers == 0)
 
 
 async def test_idle_clients_cost_no_query(url: str, connect: Connect, hand: Hand) -> None:
@@ -40,7 +39,7 @@ async def test_idle_clients_cost_no_query(url: str, connect: Connect, hand: Hand
         ]
         for client in clients:
             await client.event()
-        await until(lambda: so(server.hub.listening))
+        await until(lambda: server.hub.listening)
         # what is looked up when listening begins
         before = await until(lambda: _at_rest(watch))
         for _ in range(10):
@@ -121,7 +120,7 @@ async def test_a_client_that_reads_nothing_does_not_keep_the_server_for_ever(url
             worker.progress(job, n, message="x" * 200_000)
             await soon(fast.told.get())
         server.hub.part(fast, topic)
-        await until(lambda: so(server.hub.watchers == 0))
+        await until(lambda: server.hub.watchers == 0)
 
 
 async def test_a_slow_client_keeps_nobody_waiting(url: str, hand: Hand) -> None:
@@ -184,4 +183,4 @@ async def test_behind_a_transaction_pooler_a_stream_polls(
 
 
 async def listening(server: Served) -> None:
-    await until(lambda: so(server.hub.listening))
+    await until(lambda: server.hub.listening)

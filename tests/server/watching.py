@@ -68,10 +68,6 @@ async def started(engine: PostgresEngine, *, listens: bool = True) -> AsyncItera
     topic = await hub.join(ear, NewJob(kind="never enqueued").id)
     hub.part(ear, topic)
     if listens:
-        await until(lambda: so(hub.listening))
+        await until(lambda: hub.listening)
     yield hub
     await hub.aclose()
-
-
-async def so(what: bool) -> bool:
-    return what
