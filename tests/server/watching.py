@@ -68,6 +68,7 @@ async def started(engine: PostgresEngine, *, listens: bool = True) -> AsyncItera
     topic = await hub.join(ear, NewJob(kind="never enqueued").id)
     hub.part(ear, topic)
     if listens:
-        await until(lambda: hub.listening)
+        # it may have begun to listen while the ear was there, and looks at that job then
+        await until(lambda: hub.listening and hub.at_rest)
     yield hub
     await hub.aclose()

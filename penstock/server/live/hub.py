@@ -126,6 +126,11 @@ class Hub:
         """Whether notices arrive; where they cannot, or not yet, watched jobs are looked at all the same."""
         return self._ear.listening
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether all that it heard of has been looked at."""
+        return self._looker.at_rest
+
     def leave(self) -> None:
         """Lets every stream end, as a server must before it can stop."""
         self._leaving = True

@@ -41,6 +41,11 @@ class Looker(Loop):
                 self._unsure.add(id)
         self._wanted.set()
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether no look-up is under way, or due."""
+        return not self._wanted.is_set()
+
     async def run(self) -> None:
         while True:
             await self._wanted.wait()
