@@ -276,8 +276,9 @@ def test_a_job_is_handed_over_with_its_large_arguments(hands: Hands) -> None:
     listener.rows("select penstock.wait_for_work(%s, '{default}', pg_backend_pid(), true)", worker.lease)
     id = alone(hand, LARGE)
     [notice] = listener.connection.notifies(timeout=10, stop_after=1)
-    lease, _, fields = json.loads(notice.payload)
-    assert (lease, fields[0], json.loads(fields[12])) == (worker.lease, str(id), LARGE)
+    handed = json.loads(notice.payload)
+    assert (handed["lease"], handed["queue"], handed["job"]["id"]) == (worker.lease, "default", str(id))
+    assert json.loads(handed["job"]["args"]) == LARGE
     assert beside(hand) == (1, 0)
     seen(hand, id, LARGE)
 

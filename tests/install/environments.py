@@ -100,7 +100,9 @@ def environment(folder: Path, *extras: str, libpq: bool = True) -> Environment:
         script.write_text(f"#!{folder}/bin/python\nfrom {module} import {function}\n{function}()\n")
         script.chmod(0o755)
     found = next((here / "psycopg_binary.libs").glob("libpq*")) if libpq else None
-    (packages / "sitecustomize.py").write_text(
+    # not a sitecustomize.py: Debian's Python has one of its own, which is found before
+    (packages / "which_libpq.pth").write_text("import which_libpq\n")
+    (packages / "which_libpq.py").write_text(
         "import ctypes.util\n"
         "ours = ctypes.util.find_library\n"
         f"ctypes.util.find_library = lambda name: {found and str(found)!r} if name == 'pq' else ours(name)\n"
