@@ -36,3 +36,7 @@ class Looks:
         """Wait for it: a look that begins after this call, and ends."""
         begun = self.begun[queue]
         return until(lambda: self._ended[queue] > begun, what=f"another look at {queue}")
+
+    def none(self, queue: str = "default") -> Awaitable[bool]:
+        """Wait for it: nobody looks just then."""
+        return until(lambda: self._ended[queue] == self.begun[queue], what=f"no look at {queue}")
