@@ -46,6 +46,8 @@ class Watched:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
         self._busy = 0
+        self._before = threading.active_count()
+        """Pools that other tests of this process have left."""
         self.busy = 0
         self.threads = 0
         self.connections = 0
@@ -54,7 +56,7 @@ class Watched:
     async def __call__(self, _: JobContext, call_next: CallNext, /) -> Any:
         self._busy += 1
         self.busy = max(self.busy, self._busy)
-        self.threads = max(self.threads, threading.active_count())
+        self.threads = max(self.threads, threading.active_count() - self._before)
         try:
             return await call_next()
         finally:
