@@ -82,7 +82,8 @@ async def test_a_job_cancelled_between_file_and_record_is_cleaned_up(
             await ada.delete(f"/export/job/{job}")
             assert (await ada.ended(job))["status"] == "cancelled"
     assert await ada.history() == []
-    assert (await exports.service.post("/export/cleanup")).json()["data"] == {"deletedCount": 1}
+    # none when the worker's own sweep was there before
+    assert (await exports.service.post("/export/cleanup")).json()["data"]["deletedCount"] in (0, 1)
     assert stored_in(files) == []
     assert await exports.app.artifacts.alist(owner="ada") == []
 
