@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from penstock.engine.commands import CompleteAndEnqueue, ExtendLease
-from penstock.engine.commands.command import Command
+import msgspec
+
+from penstock.engine.commands import Claim, CompleteAndEnqueue, ExtendLease
+from penstock.engine.commands.command import MOST_JOBS, Command
 from penstock.engine.http.answers import Tries, refusal
 from penstock.engine.http.errors import ApiUnreachable, no_database
 from penstock.engine.http.keeper import HttpKeeper
@@ -204,6 +206,9 @@ def _as_sent(command: Command[R]) -> Command[R]:
     if isinstance(command, ExtendLease):
         # what happens by itself is the server's business: a worker over HTTP never leads
         return cast(Command[R], Beat(command.lease))
+    if isinstance(command, Claim) and command.limit > MOST_JOBS:
+        fewer: Claim = msgspec.structs.replace(command, limit=MOST_JOBS)
+        return cast(Command[R], fewer)
     if type(command) not in SENT:
         raise no_database(f"`{type(command).__name__}`")
     return command
