@@ -10,7 +10,7 @@ import psycopg
 
 from penstock.engine import Cursor, commands
 from penstock.engine.commands import Command
-from penstock.engine.postgres.drivers import Psycopg, one, run_script
+from penstock.engine.postgres.drivers import Psycopg, run_one, run_script
 from penstock.engine.postgres.enqueue import enqueue
 from penstock.engine.postgres.statement import Row, Statement
 from penstock.engine.work import Bulk
@@ -31,7 +31,7 @@ class Hand:
         self._runner = Psycopg(connection, "penstock")
 
     def run(self, asked: Command[T] | Statement[T]) -> T:
-        return run_script(self._runner, one(asked), "penstock")
+        return run_one(self._runner, asked, "penstock")
 
     def rows(self, text: str, *params: object) -> list[Row]:
         return self.connection.execute(text.encode(), params or None).fetchall()

@@ -11,8 +11,8 @@ import pytest
 
 from penstock.engine import commands
 from penstock.engine.postgres.copy import INLINE
-from penstock.engine.postgres.drivers import Psycopg, run_script
-from penstock.engine.postgres.enqueue import COPY_FROM, enqueue
+from penstock.engine.postgres.drivers import Psycopg, run_one, run_script
+from penstock.engine.postgres.enqueue import COPY_FROM, enqueue, plain_one
 from penstock.engine.work import Bulk
 from penstock.errors import DuplicateKey, IdempotencyMismatch
 from penstock.flow import batch
@@ -42,7 +42,9 @@ def with_a_key(hand: Hand, args: Args) -> UUID:
 
 def alone(hand: Hand, args: Args) -> UUID:
     bulk = Bulk.of(NewJob(kind="work", **OWNED), [encoded(args)])
-    run_script(Psycopg(hand.connection, "penstock"), enqueue(bulk, alone=True), "penstock")
+    command = plain_one(bulk, hand=True)
+    assert command is not None
+    run_one(Psycopg(hand.connection, "penstock"), command, "penstock")
     return UUID(bytes=bulk.ids[0])
 
 

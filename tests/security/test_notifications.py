@@ -13,7 +13,7 @@ from psycopg import errors
 
 from penstock import Penstock
 from penstock.engine import commands
-from penstock.engine.postgres.drivers import Psycopg, one, run_script
+from penstock.engine.postgres.drivers import Psycopg, run_one
 from penstock.engine.postgres.listen import Notices
 from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.migrate import migrate
@@ -137,7 +137,7 @@ def test_every_database_has_a_secret_of_its_own(empty_url: str, connect: Connect
         secrets = connection.execute(
             "select secret from penstock.channels union all select secret from another.channels"
         ).fetchall()
-        names = run_script(Psycopg(connection, "penstock"), one(commands.GetChannels()), "penstock")
+        names = run_one(Psycopg(connection, "penstock"), commands.GetChannels(), "penstock")
     assert len({*secrets, *connect().execute("select secret from penstock.channels").fetchall()}) == 3
     assert all(len(getattr(names, sort)) <= 63 for sort in SORTS)
 

@@ -185,41 +185,54 @@ class Dollar:
         raise TypeError("this driver cannot COPY")
 
 
+def run_one(runner: Runner, asked: Command[T] | Statement[T], schema: str) -> T:
+    try:
+        return runner.run(_statement(asked))
+    except Exception as error:
+        _raise_ours(error, schema)
+        raise
+
+
+async def arun_one(runner: AsyncRunner, asked: Command[T] | Statement[T], schema: str) -> T:
+    try:
+        return await runner.run(_statement(asked))
+    except Exception as error:
+        _raise_ours(error, schema)
+        raise
+
+
 def run_script(runner: Runner, script: Script[T], schema: str) -> T:
     """Drives a script to its end on a sync connection."""
 
     def ask(step: Command[Any] | Statement[Any] | Copy) -> Any:
-        if isinstance(step, Copy):
-            return runner.copy(step)
-        return runner.run(step if isinstance(step, Statement) else render(step))
+        return runner.copy(step) if isinstance(step, Copy) else runner.run(_statement(step))
 
     try:
         return run(ask, script)
     except Exception as error:
-        ours = translate(error, schema)
-        if ours is None:
-            raise
-        raise ours from error
+        _raise_ours(error, schema)
+        raise
 
 
 async def arun_script(runner: AsyncRunner, script: Script[T], schema: str) -> T:
     """Drives a script to its end on an async connection."""
 
     def ask(step: Command[Any] | Statement[Any] | Copy) -> Awaitable[Any]:
-        if isinstance(step, Copy):
-            return runner.copy(step)
-        return runner.run(step if isinstance(step, Statement) else render(step))
+        return runner.copy(step) if isinstance(step, Copy) else runner.run(_statement(step))
 
     try:
         return await arun(ask, script)
     except Exception as error:
-        ours = translate(error, schema)
-        if ours is None:
-            raise
+        _raise_ours(error, schema)
+        raise
+
+
+def _statement(asked: Command[T] | Statement[T]) -> Statement[T]:
+    return asked if isinstance(asked, Statement) else render(asked)
+
+
+def _raise_ours(error: Exception, schema: str) -> None:
+    """Where it is one that has a name here."""
+    ours = translate(error, schema)
+    if ours is not None:
         raise ours from error
-
-
-def one(asked: Command[T] | Statement[T]) -> Script[T]:
-    """A single one as a script."""
-    result: T = yield asked
-    return result

@@ -21,11 +21,12 @@ from penstock.engine.postgres.drivers import (
     AsyncRunner,
     Psycopg,
     Runner,
+    arun_one,
     arun_script,
-    one,
+    run_one,
     run_script,
 )
-from penstock.engine.postgres.enqueue import COPY_FROM, enqueue
+from penstock.engine.postgres.enqueue import COPY_FROM, enqueue, plain_one
 from penstock.engine.postgres.errors import sqlstate
 from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.pools import Pools
@@ -33,7 +34,7 @@ from penstock.engine.postgres.statement import Statement
 from penstock.engine.postgres.transaction import AsyncPostgresTransaction, PostgresTransaction
 from penstock.engine.postgres.wait import await_until_final, wait_until_final
 from penstock.engine.protocol import Capabilities, Ears
-from penstock.engine.work import Bulk, Work, ids_of
+from penstock.engine.work import AllCreated, Bulk, Work, ids_of
 from penstock.errors import DatabaseUnavailable, DuplicateKey
 from penstock.job import Enqueued, Job, NewJob
 from penstock.keeper import Keeper
@@ -81,7 +82,7 @@ class PostgresEngine:
         while True:
             try:
                 with self.pools.sync().connection() as connection:
-                    return run_script(Psycopg(connection, self.schema), one(asked), self.schema)
+                    return run_one(Psycopg(connection, self.schema), asked, self.schema)
             except psycopg.Error as error:
                 time.sleep(tries.pause(error))
 
@@ -93,7 +94,7 @@ class PostgresEngine:
         while True:
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
-                    return await arun_script(AsyncPsycopg(connection, self.schema), one(asked), self.schema)
+                    return await arun_one(AsyncPsycopg(connection, self.schema), asked, self.schema)
             except psycopg.Error as error:
                 await asyncio.sleep(tries.pause(error))
 
@@ -107,7 +108,7 @@ class PostgresEngine:
             try:
                 async with (await self.pools.of_this_loop()).connection() as connection:
                     runner = AsyncActingAs(connection, self.schema, role, claims)
-                    return await arun_script(runner, one(asked), self.schema)
+                    return await arun_one(runner, asked, self.schema)
             except psycopg.Error as error:
                 await asyncio.sleep(tries.pause(error))
 
@@ -141,8 +142,11 @@ class PostgresEngine:
                 return _in_order(work, landed, self.enqueue(rest) if rest else ())
 
     def _enqueue_on(self, runner: Runner, work: Work, *, alone: bool = False) -> Sequence[Enqueued]:
+        if (one := plain_one(work, hand=alone)) is not None:
+            run_one(runner, one, self.schema)
+            return AllCreated(ids_of(work))
         with runner.all_or_none() if isinstance(runner, Psycopg) and _is_many(work) else nullcontext():
-            return run_script(runner, enqueue(work, copy=runner.can_copy, alone=alone), self.schema)
+            return run_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
 
     async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
@@ -163,8 +167,11 @@ class PostgresEngine:
                 return _in_order(work, landed, await self.aenqueue(rest) if rest else ())
 
     async def _aenqueue_on(self, runner: AsyncRunner, work: Work, *, alone: bool = False) -> Sequence[Enqueued]:
+        if (one := plain_one(work, hand=alone)) is not None:
+            await arun_one(runner, one, self.schema)
+            return AllCreated(ids_of(work))
         async with runner.all_or_none() if isinstance(runner, AsyncPsycopg) and _is_many(work) else nullcontext():
-            return await arun_script(runner, enqueue(work, copy=runner.can_copy, alone=alone), self.schema)
+            return await arun_script(runner, enqueue(work, copy=runner.can_copy), self.schema)
 
     def wait(self, id: UUID, timeout: float | None) -> Job | None:
         return wait_until_final(self, id, timeout)

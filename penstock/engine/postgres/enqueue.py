@@ -22,16 +22,20 @@ _JSON_AT_ONCE = 64 * 1024 * 1024
 connection commits every statement, one statement is what makes a call all or none."""
 
 
-def enqueue(work: Work, *, copy: bool = True, alone: bool = False) -> Script[Sequence[Enqueued]]:
-    """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY, `alone` where the transaction
-    ends with this."""
+def plain_one(work: Work, *, hand: bool) -> commands.EnqueuePlain | None:
+    """Of a single job about which nothing needs a look at other rows, the only command: no script, which costs as much
+    as the rest of our Python. `hand` where the transaction ends with it."""
+    if isinstance(work, Bulk) and len(work.args) == 1 and work.template.plain:
+        return commands.EnqueuePlain(work.template, work.ids[0].hex(), work.args[0], hand=hand)
+    return None
+
+
+def enqueue(work: Work, *, copy: bool = True) -> Script[Sequence[Enqueued]]:
+    """Enqueues all of them or none. `copy=False` where the caller's driver cannot COPY."""
     if isinstance(work, Bulk):
         # 2 µs of Python a job instead of 9
         if copy and len(work.args) >= COPY_FROM and work.template.plain:
             yield from _copy(work.template, work.ids, work.args)
-            return AllCreated(work.ids)
-        if len(work.args) == 1 and work.template.plain:
-            yield commands.EnqueuePlain(work.template, work.ids[0].hex(), work.args[0], hand=alone)
             return AllCreated(work.ids)
         work = work.jobs()
     jobs = work

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from penstock.engine.commands import Channels, GetChannels
 from penstock.engine.postgres.connections import AsyncConnection, cut_after, settings_for
-from penstock.engine.postgres.drivers import AsyncPsycopg, arun_script, one
+from penstock.engine.postgres.drivers import AsyncPsycopg, arun_one
 from penstock.engine.postgres.statement import Statement, nothing
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Notices:
         connection.add_notify_handler(self._hear)
         with cut_after(self._engine.pools.patience, connection):
             runner = AsyncPsycopg(connection, self._engine.schema)
-            channels: Channels = await arun_script(runner, one(GetChannels()), self._engine.schema)
+            channels: Channels = await arun_one(runner, GetChannels(), self._engine.schema)
             self._by_channel = {getattr(channels, sort): sort for sort in self._sorts}
             for channel in (*self._by_channel, self._echo):
                 await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))

@@ -13,7 +13,7 @@ from penstock.engine.commands import StopWaiting, WaitForHand
 from penstock.engine.commands.command import Command
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.connections import cut, cut_after
-from penstock.engine.postgres.drivers import AsyncPsycopg, arun_script, one
+from penstock.engine.postgres.drivers import AsyncPsycopg, arun_one
 from penstock.engine.postgres.listen import Notices
 from penstock.engine.protocol import Ears
 from penstock.job import ClaimedJob, Lease
@@ -91,7 +91,7 @@ class PostgresListener(Loop):
                 try:
                     with cut_after(self._engine.pools.patience, notices.connection):
                         runner = AsyncPsycopg(notices.connection, self._engine.schema)
-                        return await arun_script(runner, one(command), self._engine.schema)
+                        return await arun_one(runner, command, self._engine.schema)
                 except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
                     notices.broken.set()
                     self._disconnect()

@@ -223,21 +223,28 @@ _FIELDS = {"delay": "::text::float8"} | {
     column.name: _CASTS[column.type] for column in SHORT if column.name not in ("id", "kind", "queue", "args")
 }
 _DEFAULTS = {field.name: field.default for field in dataclasses.fields(NewJob)}
+_choices = attrgetter(*_FIELDS)
+_NO_CHOICE = tuple(_DEFAULTS[name] for name in _FIELDS)
 
 
 def _enqueue_plain(command: c.EnqueuePlain) -> Statement[None]:
     """Only what differs from the defaults is sent: each parameter costs psycopg about a microsecond."""
     job = command.job
-    given = [(name, value) for name in _FIELDS if (value := getattr(job, name)) != _DEFAULTS[name]]
-    extras = [f", p_{name} => %s{_FIELDS[name]}" for name, _ in given]
-    values = [_as_text(value) for _, value in given]
-    if command.hand:
-        extras.append(", p_hand => true")
-    return Statement(
+    params = [command.id, job.kind, command.args.decode(), job.queue]
+    choices = _choices(job)
+    if choices == _NO_CHOICE:
+        return Statement(_enqueueing((), command.hand), params, nothing)
+    given = [(name, value) for name, value in zip(_FIELDS, choices, strict=True) if value != _DEFAULTS[name]]
+    names = tuple(name for name, _ in given)
+    return Statement(_enqueueing(names, command.hand), [*params, *(_as_text(value) for _, value in given)], nothing)
+
+
+@cache
+def _enqueueing(names: tuple[str, ...], hand: bool) -> str:
+    extras = [f", p_{name} => %s{_FIELDS[name]}" for name in names] + [", p_hand => true"] * hand
+    return (
         "select penstock.enqueue_plain(p_id => %s::text::uuid, p_kind => %s, p_args => %s::text::jsonb, p_queue => %s"
-        f"{''.join(extras)})::text",
-        [command.id, job.kind, command.args.decode(), job.queue, *values],
-        nothing,
+        f"{''.join(extras)})::text"
     )
 
 

@@ -6,7 +6,7 @@ from penstock.engine.commands import CompleteAndEnqueue
 from penstock.engine.commands.command import Command
 from penstock.engine.postgres.complete import complete_and_enqueue
 from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut
-from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_one, arun_script, run_one, run_script
 
 R = TypeVar("R")
 
@@ -17,7 +17,7 @@ class PostgresTransaction:
         self._schema = schema
 
     def run(self, command: Command[R], /) -> R:
-        return run_script(Psycopg(self.connection, self._schema), one(command), self._schema)
+        return run_one(Psycopg(self.connection, self._schema), command, self._schema)
 
     def commit(self) -> None:
         self.connection.execute("commit")
@@ -38,7 +38,7 @@ class AsyncPostgresTransaction:
         self._schema = schema
 
     async def run(self, command: Command[R], /) -> R:
-        return await arun_script(AsyncPsycopg(self.connection, self._schema), one(command), self._schema)
+        return await arun_one(AsyncPsycopg(self.connection, self._schema), command, self._schema)
 
     async def commit(self) -> None:
         await self.connection.execute("commit")

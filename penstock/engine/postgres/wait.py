@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import sql
 
 from penstock.engine.commands import Channels, GetChannels, GetJob, Watch
-from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_script, one, run_script
+from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_one, arun_script, run_one, run_script
 from penstock.engine.postgres.statement import Script
 from penstock.job import Job
 
@@ -55,7 +55,7 @@ def wait_until_final(engine: "PostgresEngine", id: UUID, timeout: float | None) 
     with engine.pools.sync().open() as connection:
         connection.prepare_threshold = None
         runner = Psycopg(connection, engine.schema)
-        connection.execute(_listen(run_script(runner, one(GetChannels()), engine.schema)))
+        connection.execute(_listen(run_one(runner, GetChannels(), engine.schema)))
         for pause in _pauses(timeout, id):
             job = run_script(runner, _look(id), engine.schema)
             if _ended(job):
@@ -73,7 +73,7 @@ async def await_until_final(engine: "PostgresEngine", id: UUID, timeout: float |
     async with await (await engine.pools.of_this_loop()).open() as connection:
         connection.prepare_threshold = None
         runner = AsyncPsycopg(connection, engine.schema)
-        await connection.execute(_listen(await arun_script(runner, one(GetChannels()), engine.schema)))
+        await connection.execute(_listen(await arun_one(runner, GetChannels(), engine.schema)))
         for pause in _pauses(timeout, id):
             job = await arun_script(runner, _look(id), engine.schema)
             if _ended(job):
