@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from penstock import Penstock
-from penstock.engine import PostgresEngine
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.statement import Statement
 
 KEY = "a-service-key-for-benchmarks"

@@ -1,10 +1,5 @@
 """A job platform on the Postgres you already have."""
 
-from penstock.extras import needs_libpq
-
-with needs_libpq():
-    import psycopg  # noqa: F401 - first: everything else imports it
-
 from penstock.app import Penstock
 from penstock.artifact import Artifact
 from penstock.backoff import Backoff

@@ -12,15 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
-import psycopg
-
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
 from penstock.database import Home
-from penstock.engine import PostgresEngine, commands
-from penstock.engine.http import HttpEngine
+from penstock.engine import commands
 from penstock.engine.outage import checked_timeout
-from penstock.engine.postgres.migrate import Migrated
 from penstock.errors import InvalidInput, PenstockError
 from penstock.failure import FailureHook
 from penstock.flow import Flow
@@ -50,8 +46,11 @@ from penstock.worker.worker import SLOTS
 from penstock.workers import Workers
 
 if TYPE_CHECKING:
+    import psycopg
     from fastapi import APIRouter, FastAPI
 
+    from penstock.engine.http import HttpEngine
+    from penstock.engine.postgres.migrate import Migrated
     from penstock.handler import AsyncContextHandler, AsyncHandler, SyncContextHandler, SyncHandler
     from penstock.kinds import BatchDecorator
     from penstock.worker.waker import Waker
@@ -96,6 +95,8 @@ class Penstock:
         artifacts: str | Path | Store | None = None,
         artifacts_kept: float | None = None,
     ) -> None:
+        from penstock.engine.postgres.engine import PostgresEngine  # only now: it loads a driver
+
         quote_schema(schema)
         self.max_payload = max_payload
         self.home = Home(url, Path(folder), schema, migrates=migrate)
@@ -136,7 +137,7 @@ class Penstock:
         self.engine.pools.leave()
         return self.home.move_to(url)
 
-    def migrate(self) -> Migrated:
+    def migrate(self) -> "Migrated":
         """Brings the database to this version's schema, and its queues to what the code says of them."""
         migrated = self.home.migrate()
         if self._kinds.queues:
@@ -414,10 +415,12 @@ class Penstock:
         engine = self.engine if api is None else self.remote_engine(api, key)
         return Worker(engine, self._registry(), queues=queues, name=name, grace=grace, lease=lease)
 
-    def remote_engine(self, api: str, key: str | None = None) -> HttpEngine:
+    def remote_engine(self, api: str, key: str | None = None) -> "HttpEngine":
         """The engine behind a server's API, for workers. The service key is `key`, else PENSTOCK_SERVICE_KEY.
 
         From here on the application starts no embedded Postgres: what a handler does with it goes through the API."""
+        from penstock.engine.http import HttpEngine
+
         self.home.only_api = True
         return HttpEngine(api, key or os.environ.get("PENSTOCK_SERVICE_KEY", ""))
 
@@ -486,7 +489,7 @@ class Penstock:
     # Tables of the application's own.
 
     @asynccontextmanager
-    async def atransaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    async def atransaction(self) -> AsyncIterator["psycopg.AsyncConnection[Any]"]:
         """A connection of the application's pool in a transaction, which is committed when the block ends. It has the
         application's own rights; in a handler, `ctx.transaction()` commits together with the job instead."""
         async with (await self.engine.pools.of_this_loop()).connection() as connection, connection.transaction():

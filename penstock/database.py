@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.engine.http.errors import no_database
-from penstock.engine.postgres.address import read_address
-from penstock.engine.postgres.migrate import Migrated, migrate
 from penstock.sql import Migration
 
 if TYPE_CHECKING:
     from penstock.embedded import EmbeddedPostgres
+    from penstock.engine.postgres.migrate import Migrated
 
 
 class Home:
@@ -34,6 +33,8 @@ class Home:
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
+        from penstock.engine.postgres.address import read_address
+
         with self._starting:
             if self._url is not None and not self._read:
                 self._url, self._read = read_address(self._url), True
@@ -46,15 +47,20 @@ class Home:
                 self._url = self._embedded.url
                 self._migrate_first = True
             if self._migrate_first:
-                self._migrated = migrate(self._url, self._schema, self.migrations)
+                self._migrated = self._bring_up(self._url)
                 self._migrate_first = False
             return self._url
 
-    def migrate(self) -> Migrated:
+    def migrate(self) -> "Migrated":
         self._migrated = None
         url = self.url()
         # what finding it has done is what was asked for
-        return self._migrated or migrate(url, self._schema, self.migrations)
+        return self._migrated or self._bring_up(url)
+
+    def _bring_up(self, url: str) -> "Migrated":
+        from penstock.engine.postgres.migrate import migrate
+
+        return migrate(url, self._schema, self.migrations)
 
     def move_to(self, url: str | None) -> str | None:
         """To the database there, with None to the embedded one; returns where it was."""

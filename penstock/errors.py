@@ -4,8 +4,6 @@ PenstockError, but for `penstock.extras.MissingExtra`, which is an ImportError."
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-import psycopg
-
 
 class PenstockError(Exception):
     """Base of every error Penstock raises on purpose."""
@@ -151,7 +149,7 @@ class ProgramTooOld(PenstockError):
     """The database was migrated by a version that no longer serves programs of this one."""
 
 
-class DatabaseUnavailable(PenstockError, psycopg.OperationalError):
+class DatabaseUnavailable(PenstockError):
     """The database cannot be reached, or answers nobody. `sent` when it is not known whether it did what was asked."""
 
     def __init__(self, seconds: float, reason: str, *, sent: bool) -> None:

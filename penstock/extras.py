@@ -27,7 +27,7 @@ def needs(extra: str, what: str, distribution: str = "penstock") -> Iterator[Non
     try:
         yield
     except (ModuleNotFoundError, MissingExtra) as error:
-        if (error.name or "").partition(".")[0] == "penstock":
+        if (error.name or "").partition(".")[0] in ("penstock", "libpq"):  # which no extra around it brings
             raise
         message = f"{what} needs {error.name}, which is not installed: {pip_install(extra, distribution)}"
         raise MissingExtra(message, extra, error.name) from None

@@ -2,6 +2,5 @@
 
 from penstock.engine import commands
 from penstock.engine.cursor import Cursor
-from penstock.engine.postgres.engine import PostgresEngine
 
-__all__ = ["Cursor", "PostgresEngine", "commands"]
+__all__ = ["Cursor", "commands"]

@@ -1,12 +1,20 @@
-"""Faults of an engine, whichever it is: what to try again after, and what a value raises that cannot be stored."""
+"""What an engine raises that is nobody's mistake: each engine knows its own, and whoever works with one asks it."""
 
-import psycopg
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from penstock.engine.postgres.errors import is_lost
 
-FAULTS = (psycopg.Error, OSError, TimeoutError)
-UNREACHABLE = (psycopg.Error, OSError)
-UNSTORABLE = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, ValueError, TypeError)
-"""What a value raises that Postgres, or the text on its way there, cannot hold."""
+def no_answer(error: BaseException) -> bool:
+    return isinstance(error, ConnectionError | TimeoutError)
 
-__all__ = ["FAULTS", "UNREACHABLE", "UNSTORABLE", "is_lost"]
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Without more to say, those of any network."""
+
+    passing: tuple[type[Exception], ...] = (OSError,)
+    """It may go well the next time. Whether it has done what it was asked to is not known."""
+    unstorable: tuple[type[Exception], ...] = (ValueError, TypeError)
+    """What a value raises that the engine, or the text on its way there, cannot hold."""
+    is_lost: Callable[[BaseException], bool] = no_answer
+    """Whether a passing fault means that the engine is away, which is said once for all, where it is noticed."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from penstock.engine.faults import FAULTS, is_lost
+from penstock.engine.faults import Faults
 from penstock.errors import PenstockError
 
 log = logging.getLogger("penstock.worker")
@@ -15,11 +15,12 @@ _CANCEL_AGAIN = 1.0
 
 
 class Loop:
-    """`run` is what it does, for ever. When a connection is lost it is called again after a pause that doubles."""
+    """`run` is what it does, for ever. After a fault of its engine it is called again, with a pause that doubles."""
 
     name = "loop"
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults | None = None) -> None:
+        self._faults = faults or Faults()
         self._task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -43,9 +44,9 @@ class Loop:
             try:
                 await self.run()
                 return
-            except FAULTS as error:
+            except self._faults.passing as error:
                 # that the database, or the API, is away is said once for all loops, where it is noticed
-                level = logging.DEBUG if is_lost(error) else logging.WARNING
+                level = logging.DEBUG if self._faults.is_lost(error) else logging.WARNING
                 log.log(level, "%s: %s; trying again in %.1f s", self.name, " ".join(str(error).split()), pause)
             except PenstockError as error:
                 # it says what to do

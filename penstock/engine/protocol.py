@@ -9,6 +9,7 @@ from uuid import UUID
 
 from penstock.engine.commands import CompleteAndEnqueue, Extended
 from penstock.engine.commands.command import Command
+from penstock.engine.faults import Faults
 from penstock.engine.outage import Outage
 from penstock.engine.work import Work
 from penstock.job import ClaimedJob, Enqueued, Job, Lease
@@ -115,6 +116,7 @@ class Engine(Protocol):
     """Runs commands. What it does not know, or cannot do, raises NoDatabase, which says what to do."""
 
     capabilities: Capabilities
+    faults: Faults
     outage: Outage
 
     @property

@@ -3,9 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-import psycopg
+from typing import TYPE_CHECKING, Any
 
 from penstock.context import Context, Earlier, Report, SyncContext
 from penstock.embedded import EmbeddedError
@@ -15,6 +13,9 @@ from penstock.errors import PenstockError
 from penstock.job import ClaimedJob, Lease, NewJob
 from penstock.json import loads
 from penstock.testing.files import MemoryKeeper
+
+if TYPE_CHECKING:
+    import psycopg
 
 _NO_LEASE = Lease(0)
 _HELLO = commands.NextRunAt()
@@ -43,12 +44,10 @@ class InlineContext(Context):
         return list(self._notes.outputs)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    async def transaction(self) -> AsyncIterator["psycopg.AsyncConnection[Any]"]:
         if self._transaction is None:
-            try:
+            with _explained(self._engine):
                 await self._engine.arun(_HELLO)
-            except (psycopg.OperationalError, EmbeddedError) as error:
-                raise _no_database(error) from error
         async with super().transaction() as connection:
             yield connection
 
@@ -84,12 +83,10 @@ class InlineSyncContext(SyncContext):
         return list(self._notes.outputs)
 
     @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection[Any]]:
+    def transaction(self) -> Iterator["psycopg.Connection[Any]"]:
         if self._transaction is None:
-            try:
+            with _explained(self._engine):
                 self._engine.run(_HELLO)
-            except (psycopg.OperationalError, EmbeddedError) as error:
-                raise _no_database(error) from error
         with super().transaction() as connection:
             yield connection
 
@@ -112,8 +109,14 @@ class InlineSyncContext(SyncContext):
         return True
 
 
-def _no_database(error: Exception) -> PenstockError:
-    return PenstockError(
-        f"ctx.transaction() needs the app's database, which cannot be reached: {error}; "
-        "in a test, penstock_database.use(app) gives it one"
-    )
+@contextmanager
+def _explained(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, (*engine.faults.passing, EmbeddedError)):
+            raise
+        raise PenstockError(
+            f"ctx.transaction() needs the app's database, which cannot be reached: {error}; "
+            "in a test, penstock_database.use(app) gives it one"
+        ) from error

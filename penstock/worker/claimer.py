@@ -9,7 +9,6 @@ from contextlib import suppress
 from uuid import UUID
 
 from penstock.engine import commands
-from penstock.engine.faults import FAULTS, UNREACHABLE
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine, Listener
 from penstock.errors import LeaseLost
@@ -48,7 +47,7 @@ class Claimer(Loop):
         *,
         woken_for_nothing: Callable[[], None],
     ) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._leases = leases
         self._listener = listener
@@ -112,7 +111,7 @@ class Claimer(Loop):
             self._leases.check_at_once()
             lane.look_at = time.monotonic() + FIRST_PAUSE
             return
-        except UNREACHABLE:
+        except self._engine.faults.passing:
             self.look_for_unknown()
             raise
         lane.cursor.advance(jobs, wanted)
@@ -175,7 +174,7 @@ class Claimer(Loop):
     async def stop(self) -> None:
         """A claim that was under way may have taken jobs all the same: others need not wait till this worker leaves."""
         await super().stop()
-        with suppress(*FAULTS):  # the database is away: they go back with the lease
+        with suppress(*self._engine.faults.passing):  # the database is away: they go back with the lease
             async with asyncio.timeout(_LAST_WORDS):
                 await self._release_unknown()
 

@@ -11,7 +11,6 @@ import msgspec
 
 from penstock.engine import commands
 from penstock.engine.commands import AttemptError, Became
-from penstock.engine.faults import UNSTORABLE
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
 from penstock.failure import Failure
@@ -41,7 +40,7 @@ class Completer(Loop):
         may_be_due: Callable[[], None],
         failures: Failures,
     ) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._forget = forget
         self._reported = reported
@@ -75,7 +74,7 @@ class Completer(Loop):
             # kept until it is done: after a lost connection the same is reported again
             try:
                 await self._report(self._reporting)
-            except UNSTORABLE:
+            except self._engine.faults.unstorable:
                 await self._report_one_by_one(self._reporting)
             for lane, run, _ in self._reporting:
                 self._forget(lane, run)
@@ -103,7 +102,7 @@ class Completer(Loop):
         for lane, run, ending in ended:
             try:
                 await self._report([(lane, run, ending)])
-            except UNSTORABLE as error:
+            except self._engine.faults.unstorable as error:
                 told = f"how it ended cannot be stored: {' '.join(str(error).split())}"
                 run.unwritten = None
                 await self._report([(lane, run, Failed(AttemptError(told, type(error).__name__, final=True)))])

@@ -34,7 +34,7 @@ class Cron(Loop):
     name = "cron"
 
     def __init__(self, engine: Engine, code: Sequence[Schedule], leads: Callable[[], bool]) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._code = code
         self._leads = leads

@@ -39,7 +39,7 @@ class Leases(Loop):
         lost: Callable[[Lease], None],
         kinds: Sequence[str] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self.lease = Lease(0)
         self.leading = asyncio.Event()
         self._engine = engine

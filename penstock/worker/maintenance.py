@@ -17,7 +17,7 @@ class Maintenance(Loop):
     name = "maintenance"
 
     def __init__(self, engine: Engine, leases: Leases) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._leases = leases
         self._sooner = asyncio.Event()

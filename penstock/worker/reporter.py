@@ -19,7 +19,7 @@ class Reporter(Loop):
     name = "progress"
 
     def __init__(self, engine: Engine, cancel: Callable[[UUID], None]) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._cancel = cancel
         self._reporting: dict[UUID, Run] = {}

@@ -7,10 +7,7 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 
-import psycopg
-
 from penstock.engine import commands
-from penstock.engine.postgres.errors import is_lost
 from penstock.engine.protocol import Engine
 from penstock.job import Lease
 from penstock.logs import counted
@@ -114,7 +111,7 @@ class Child:
                 log.warning(
                     "%s of the dead process %s again", counted(released, "job"), "runs" if released == 1 else "run"
                 )
-        except (psycopg.Error, OSError) as error:
+        except self._engine.faults.passing as error:
             log.warning("could not give back its jobs, they run again when the lease ends: %s", error)
         self._lease = None
 
@@ -179,8 +176,8 @@ class Supervisor:
             await asyncio.sleep(LOOK_EVERY)
             try:
                 wanted = await self._wanted()
-            except (psycopg.Error, OSError) as error:
-                level = logging.DEBUG if is_lost(error) else logging.WARNING
+            except self._engine.faults.passing as error:
+                level = logging.DEBUG if self._engine.faults.is_lost(error) else logging.WARNING
                 log.log(level, "cannot see the queues: %s", " ".join(str(error).split()))
                 continue
             self._leaving = [child for child in self._leaving if not child.task.done()]

@@ -24,7 +24,7 @@ class Sweeper(Loop):
     name = "sweep"
 
     def __init__(self, engine: Engine, leases: Leases, storage: Storage) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._leases = leases
         self._storage = storage

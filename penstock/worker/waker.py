@@ -122,7 +122,7 @@ class _Calling(Loop):
         headers: Mapping[str, str],
         timeout: float,
     ) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self.told = asyncio.Event()
         self.asleep = asyncio.Event()
         self._engine = engine

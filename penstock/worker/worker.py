@@ -9,7 +9,6 @@ from contextlib import suppress
 from uuid import UUID
 
 from penstock.engine import commands
-from penstock.engine.faults import FAULTS
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Ears, Engine, Listener
 from penstock.errors import InvalidInput
@@ -229,7 +228,7 @@ class Worker:
 
     async def _ask_for_no_more(self) -> None:
         """Enqueues must not hand it jobs any longer; those that do all the same are given back."""
-        with suppress(*FAULTS):  # the database is away: nobody can enqueue either
+        with suppress(*self._engine.faults.passing):  # the database is away: nobody can enqueue either
             async with asyncio.timeout(_NO_MORE):
                 await self._listener.unregister_all()
 

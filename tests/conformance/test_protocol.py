@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from penstock.engine import commands as c
-from penstock.engine.http import NoDatabase
+from penstock.engine.http import HttpEngine, NoDatabase
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.protocol import Ears, Engine
 from penstock.job import ClaimedJob, Lease
 from tests.conformance.conftest import Bench
@@ -17,6 +18,18 @@ from tests.kit.until import soon
 def test_it_is_an_engine(bench: Bench) -> None:
     engine: Engine = bench.engine
     assert engine.capabilities.leads == engine.capabilities.transactions
+
+
+async def test_an_engine_knows_its_own_errors_when_nobody_is_there() -> None:
+    engines: list[Engine] = [
+        PostgresEngine(lambda: "postgresql://127.0.0.1:1/x"),
+        HttpEngine("http://127.0.0.1:1", "k"),
+    ]
+    for engine in engines:
+        with pytest.raises(engine.faults.passing) as raised:
+            await engine.arun(c.OpenLease("nobody"))
+        assert engine.faults.is_lost(raised.value)
+        await engine.aclose()
 
 
 async def test_another_process_reaches_the_same_engine(bench: Bench) -> None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.backoff import Backoff
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.job import JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand

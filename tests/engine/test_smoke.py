@@ -1,4 +1,5 @@
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.job import JobState, NewJob
 from tests.kit import saying
 

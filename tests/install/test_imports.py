@@ -1,6 +1,7 @@
 """What the package imports is what it declares: its dependencies anywhere, those of an extra under the extra's name."""
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -76,3 +77,20 @@ def test_all_has_every_extra_of_users() -> None:
     for extra in project()["project"]["optional-dependencies"]:
         if extra in {"binary", "cli", "embedded", "otel", "push", "server", "storage"}:
             assert distributions([extra]) <= everything, extra
+
+
+LOADED = """import sys
+import penstock
+from penstock.engine.http import HttpEngine
+print(*{name.partition(".")[0] for name in sys.modules})
+penstock.Penstock("postgresql:///nowhere")
+print("psycopg" in sys.modules)
+"""
+
+
+def test_a_driver_is_loaded_when_an_engine_is_made_and_not_before() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    loaded, at_last = done.stdout.splitlines()
+    from_elsewhere = set(loaded.split()) & brought_by(frozenset(project()["project"]["optional-dependencies"]))
+    assert from_elsewhere <= {"msgspec", "uuid_utils", "cronsim", "typing_extensions"}
+    assert at_last == "True"

@@ -102,7 +102,7 @@ def test_without_libpq_it_is_said_where_to_get_one(made: Make, tmp_path: Path) -
     assert (done.returncode, done.stdout) == (1, "")
     [line] = done.stderr.splitlines()
     assert line.startswith("error: psycopg finds no libpq here: pip install 'penstock[binary]', or ")
-    imported = bare.run(bare.python, "-c", "import penstock", cwd=tmp_path)
+    imported = bare.run(bare.python, "-c", "import penstock; penstock.Penstock()", cwd=tmp_path)
     assert imported.stderr.splitlines()[-1].endswith(line.removeprefix("error: "))
 
 

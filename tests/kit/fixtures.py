@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from penstock.engine import PostgresEngine
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.testing.database import embedded_server, migrated_template, throw_away
 from tests import slow
 from tests.databases import DatabasesAhead

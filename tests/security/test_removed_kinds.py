@@ -1,6 +1,7 @@
 """What an application has no handler of any more, users cannot start."""
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from tests.conftest import Connect
 
 

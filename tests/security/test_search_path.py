@@ -12,7 +12,8 @@ import pytest
 
 import penstock
 from penstock import Penstock
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import NewJob
 from tests.conftest import Connect

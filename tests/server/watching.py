@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from penstock.engine import PostgresEngine
 from penstock.engine.commands import SeeJob
-from penstock.engine.postgres.engine import Asked
+from penstock.engine.postgres.engine import Asked, PostgresEngine
 from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Statement
 from penstock.job import NewJob

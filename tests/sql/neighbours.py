@@ -10,7 +10,8 @@ from uuid import UUID
 import psycopg
 from psycopg import errors, sql
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.job import ClaimedJob, Lease, NewJob
 from tests.kit import saying
 

@@ -8,8 +8,9 @@ import pytest
 from msgspec import Raw
 from psycopg import errors
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
 from penstock.engine.commands import SeenJob
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.errors import InvalidInput, NotAllowed, PenstockError
 from tests.conftest import Connect
 from tests.sql.neighbours import ALICE, acting, assert_refused, changed, claims_of, rows_of, settle_in

@@ -9,7 +9,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.migrate import Migrated, migrate, migrate_on
 from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.job import JobState, NewJob

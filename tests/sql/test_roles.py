@@ -17,7 +17,8 @@ from msgspec import Raw
 from psycopg.conninfo import make_conninfo
 
 from penstock import embedded
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.migrate import migrate
 from penstock.engine.postgres.statement import Statement, first
 from penstock.errors import RolesMissing

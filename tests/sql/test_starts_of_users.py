@@ -11,7 +11,8 @@ import psycopg
 import pytest
 from msgspec import Raw
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.errors import InvalidInput, LimitReached, NotAllowed, StorageFull
 from penstock.flow import Flow
 from penstock.job import Enqueued, NewJob

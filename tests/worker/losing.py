@@ -1,6 +1,7 @@
 """Jobs taken from their worker, as when it is known to be dead."""
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.statement import Statement, first
 from penstock.job import Lease
 

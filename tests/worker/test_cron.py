@@ -10,7 +10,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock.cron import CatchUp, RecordedSchedule, Schedule
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.worker import cron
 from penstock.worker.cron import Cron, fire_due
 from tests.conftest import Connect

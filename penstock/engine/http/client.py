@@ -16,6 +16,7 @@ import msgspec
 
 from penstock.engine.commands import Claim, CompleteAndEnqueue, ExtendLease
 from penstock.engine.commands.command import MOST_JOBS, Command
+from penstock.engine.faults import Faults
 from penstock.engine.http.answers import Tries, refusal
 from penstock.engine.http.errors import ApiUnreachable, no_database
 from penstock.engine.http.keeper import HttpKeeper
@@ -44,6 +45,7 @@ class HttpEngine:
     """`arun` and `run` run the commands that a worker needs. `url` is where the API is."""
 
     capabilities = Capabilities(transactions=False, leads=False)
+    faults = Faults()
 
     def __init__(self, url: str, key: str, *, patience: float = PATIENCE, outage: Outage | None = None) -> None:
         self.url = _checked(url)

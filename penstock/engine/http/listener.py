@@ -35,7 +35,7 @@ class HttpListener(Loop):
     name = "listener"
 
     def __init__(self, engine: "HttpEngine", ears: Ears) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self.connected: object = None
         """What a registration is worth: after a fault the server may have forgotten it."""
         self.heard_at = 0.0

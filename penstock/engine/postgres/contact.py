@@ -9,7 +9,7 @@ import psycopg
 
 from penstock.engine.outage import UNSET, Outage, within
 from penstock.engine.postgres.connections import AsyncConnection, SyncConnection
-from penstock.errors import DatabaseUnavailable
+from penstock.engine.postgres.errors import PostgresUnavailable
 
 
 class Contact:
@@ -37,7 +37,7 @@ class Contact:
             if self._unanswered_at < since:
                 self._probe(seconds / 2)
         if self.answered_at < since:
-            raise DatabaseUnavailable(seconds, _SILENT, sent=sent)
+            raise PostgresUnavailable(seconds, _SILENT, sent=sent)
 
     async def acheck(self, since: float, seconds: float, *, sent: bool) -> None:
         if self.answered_at < since and self._unanswered_at < since:
@@ -46,7 +46,7 @@ class Contact:
             # shielded: whoever began it may not want to know any more while others do
             await asyncio.shield(self._probing)
         if self.answered_at < since:
-            raise DatabaseUnavailable(seconds, _SILENT, sent=sent)
+            raise PostgresUnavailable(seconds, _SILENT, sent=sent)
 
     def _probe(self, seconds: float) -> None:
         try:

@@ -27,7 +27,7 @@ from penstock.engine.postgres.drivers import (
     run_script,
 )
 from penstock.engine.postgres.enqueue import COPY_FROM, enqueue, plain_one
-from penstock.engine.postgres.errors import sqlstate
+from penstock.engine.postgres.errors import FAULTS, PostgresUnavailable, sqlstate
 from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.pools import Pools
 from penstock.engine.postgres.statement import Statement
@@ -56,6 +56,7 @@ class PostgresEngine:
     """
 
     capabilities = Capabilities(transactions=True, leads=True)
+    faults = FAULTS
     keeper: Keeper | None = None
 
     def __init__(
@@ -243,7 +244,7 @@ class _Tries:
         return random.uniform(0.5, 1) * 0.01 * float(3**self._count)  # noqa: S311
 
     def given_up(self, error: DatabaseUnavailable) -> DatabaseUnavailable:
-        return DatabaseUnavailable(error.seconds, error.reason, sent=error.sent or self._sent)
+        return PostgresUnavailable(error.seconds, error.reason, sent=error.sent or self._sent)
 
     def _may_repeat(self, error: Exception) -> bool:
         if isinstance(error, DuplicateKey):

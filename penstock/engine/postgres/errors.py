@@ -7,6 +7,7 @@ import msgspec
 import psycopg
 
 from penstock import errors
+from penstock.engine.faults import Faults, no_answer
 
 _BY_STATE: dict[str, type[errors.PenstockError]] = {
     "PS001": errors.InvalidInput,
@@ -41,7 +42,18 @@ def is_lost(error: BaseException) -> bool:
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         state = sqlstate(error)
         return state is None or state.startswith(("08", "57P"))
-    return isinstance(error, ConnectionError | TimeoutError)
+    return no_answer(error)
+
+
+FAULTS = Faults(
+    passing=(psycopg.Error, OSError),
+    unstorable=(psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, ValueError, TypeError),
+    is_lost=is_lost,
+)
+
+
+class PostgresUnavailable(errors.DatabaseUnavailable, psycopg.OperationalError):
+    """For whoever catches what psycopg raises, too."""
 
 
 def translate(error: Exception, schema: str) -> errors.PenstockError | None:

@@ -50,7 +50,7 @@ class PostgresListener(Loop):
     heard_at = 0.0
 
     def __init__(self, engine: "PostgresEngine", ears: Ears) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self.lease = Lease(0)
         self.connected: object = None
         """What a registration is worth: it ends with the connection it was made on."""

@@ -21,7 +21,8 @@ from psycopg.pq import TransactionStatus
 from penstock.engine.outage import Outage
 from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut_after, settings_for
 from penstock.engine.postgres.contact import Contact
-from penstock.errors import DatabaseUnavailable, PenstockError
+from penstock.engine.postgres.errors import PostgresUnavailable
+from penstock.errors import PenstockError
 from penstock.sql import contract, quote_schema
 
 PATIENCE = 30.0
@@ -137,7 +138,7 @@ class _Attempts:
             self._outage.begin(reason)
             if self._timeout is None:
                 raise error
-            raise DatabaseUnavailable(tried, reason, sent=False) from None
+            raise PostgresUnavailable(tried, reason, sent=False) from None
         pause, self._pause = self._pause, min(2 * self._pause, 1)
         return min(pause, self._seconds - tried)
 

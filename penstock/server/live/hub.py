@@ -12,9 +12,10 @@ from uuid import UUID
 import msgspec
 
 from penstock.artifact import Artifact
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
 from penstock.engine.commands import SeenJob
 from penstock.engine.loop import Loop
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.listen import Notices
 from penstock.job import JobState
 from penstock.server.live.lookup import Looker
@@ -203,7 +204,7 @@ class _Ear(Loop):
     name = "listening for watchers"
 
     def __init__(self, engine: PostgresEngine, hub: Hub) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self.listening = False
         self._engine = engine
         self._hub = hub

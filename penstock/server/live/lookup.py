@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from itertools import islice
 from uuid import UUID
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
 from penstock.engine.commands import SeenJob
 from penstock.engine.loop import Loop
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.statement import Statement, nothing
 
 _AT_ONCE = 1000
@@ -20,7 +21,7 @@ class Looker(Loop):
     name = "looking at watched jobs"
 
     def __init__(self, engine: PostgresEngine, watched: Container[UUID], found: Found) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self._engine = engine
         self._watched = watched
         self._found = found

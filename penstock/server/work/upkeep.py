@@ -6,10 +6,10 @@ import socket
 from typing import TypeVar
 
 from penstock.app import Penstock
-from penstock.engine import PostgresEngine
 from penstock.engine.commands import CloseLease
 from penstock.engine.commands.command import Command
 from penstock.engine.loop import Loop
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.worker.cron import Cron
 from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance

@@ -12,8 +12,9 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine import PostgresEngine, commands
+from penstock.engine import commands
 from penstock.engine.loop import Loop
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.errors import is_lost
 from penstock.engine.postgres.listen import Notices
 from penstock.engine.postgres.statement import Statement, first
@@ -71,7 +72,7 @@ class WaitingWorkers(Loop):
     name = "listening for workers"
 
     def __init__(self, engine: PostgresEngine) -> None:
-        super().__init__()
+        super().__init__(engine.faults)
         self.closing = False
         """Whoever waits is to be answered: the server stops."""
         self._engine = engine
