@@ -137,9 +137,10 @@ class Penstock:
         self.engine.pools.leave()
         return self.home.move_to(url)
 
-    def migrate(self) -> "Migrated":
-        """Brings the database to this version's schema, and its queues to what the code says of them."""
-        migrated = self.home.migrate()
+    def migrate(self, progress: Callable[[int, int, str], None] | None = None) -> "Migrated":
+        """Brings the database to this version's schema, and its queues to what the code says of them. `progress` is
+        told how many steps are done, of how many, and which is next."""
+        migrated = self.home.migrate(progress)
         if self._kinds.queues:
             self.engine.run(commands.DeclareQueues(self._kinds.queues))
         return migrated

@@ -11,7 +11,7 @@ from penstock.sql import Migration
 
 if TYPE_CHECKING:
     from penstock.embedded import EmbeddedPostgres
-    from penstock.engine.postgres.migrate import Migrated
+    from penstock.engine.postgres.migrate import Migrated, Progress
 
 
 class Home:
@@ -31,8 +31,13 @@ class Home:
         self._embedded: EmbeddedPostgres | None = None
         self._starting = threading.Lock()
 
-    def url(self) -> str:
-        """The database's address; starts the embedded Postgres when there is no other."""
+    @property
+    def embedded(self) -> bool:
+        """Whether it is a Postgres of this folder's own, which runs."""
+        return self._embedded is not None
+
+    def url(self, progress: "Progress | None" = None) -> str:
+        """The database's address; starts the embedded Postgres when there is no other. `progress`: of migrating it."""
         from penstock.engine.postgres.address import read_address
 
         with self._starting:
@@ -47,20 +52,20 @@ class Home:
                 self._url = self._embedded.url
                 self._migrate_first = True
             if self._migrate_first:
-                self._migrated = self._bring_up(self._url)
+                self._migrated = self._bring_up(self._url, progress)
                 self._migrate_first = False
             return self._url
 
-    def migrate(self) -> "Migrated":
+    def migrate(self, progress: "Progress | None" = None) -> "Migrated":
         self._migrated = None
-        url = self.url()
+        url = self.url(progress)
         # what finding it has done is what was asked for
-        return self._migrated or self._bring_up(url)
+        return self._migrated or self._bring_up(url, progress)
 
-    def _bring_up(self, url: str) -> "Migrated":
+    def _bring_up(self, url: str, progress: "Progress | None") -> "Migrated":
         from penstock.engine.postgres.migrate import migrate
 
-        return migrate(url, self._schema, self.migrations)
+        return migrate(url, self._schema, self.migrations, progress)
 
     def move_to(self, url: str | None) -> str | None:
         """To the database there, with None to the embedded one; returns where it was."""

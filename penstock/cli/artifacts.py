@@ -5,12 +5,12 @@ from uuid import UUID
 
 import typer
 from rich.filesize import decimal
-from rich.progress import Progress
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
 from penstock.cli.db import on_database
 from penstock.cli.output import err, out, print_json, print_record, print_table
+from penstock.cli.progress import bar
 from penstock.errors import UnknownArtifact
 from penstock.logs import counted
 from penstock.storage.sweep import GRACE
@@ -98,13 +98,8 @@ def sweep(
     grace: Annotated[float, typer.Option(min=0, help="Seconds that what is under way is left alone.")] = GRACE,
 ) -> None:
     """Remove artifacts that have expired, and what interrupted writes left. Workers do so by themselves."""
-    with Progress(console=err, transient=True, disable=json) as bar:
-        task = bar.add_task("sweeping", total=None)
-        swept = app.artifacts.sweep(
-            orphans=orphans,
-            grace=grace,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    with bar("sweeping", json=json) as tell:
+        swept = app.artifacts.sweep(orphans=orphans, grace=grace, progress=tell)
     if json:
         print_json(swept)
     else:

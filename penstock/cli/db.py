@@ -13,6 +13,7 @@ from penstock import Penstock, embedded
 from penstock.cli.load import load_app
 from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
 from penstock.cli.output import err, explained, out, print_json
+from penstock.cli.progress import bar
 from penstock.engine.postgres.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
 
@@ -78,8 +79,8 @@ def migrate(
                     raise InvalidInput(name, f"is chosen by {application} itself")
             if _was_typed(context, "url"):
                 app.connect_to(url)
-        with app:
-            done = app.migrate()
+        with app, bar("migrating", json=json) as tell:
+            done = app.migrate(tell)
         if json:
             print_json(
                 {

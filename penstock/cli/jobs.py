@@ -1,6 +1,7 @@
 """`penstock jobs`: look through jobs and change their course."""
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from penstock.app import Penstock
 from penstock.cli.db import on_database
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
 from penstock.cli.output import ask, err, out, print_json, print_record, print_table
+from penstock.cli.progress import bar
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import Job, JobState
@@ -19,6 +21,9 @@ from penstock.logs import counted, shown
 from penstock.workers import Holder
 
 jobs = typer.Typer(help="Look through jobs, live and finished, and change their course.", no_args_is_help=True)
+
+PART = 500
+_LIVE = [each for each in JobState if not each.final]
 
 Ids = Annotated[
     list[UUID] | None, typer.Argument(help="Ids of jobs; leave out to choose by filter.", show_default=False)
@@ -34,6 +39,19 @@ def _filter(
 ) -> Filter:
     given: dict[str, Any] = {"queue": queue, "kind": kind, "state": state, "owner": owner, "org": org}
     return {name: value for name, value in given.items() if value}  # type: ignore[return-value]
+
+
+def _in_parts(app: Penstock, doing: str, json: bool, filter: Filter) -> Iterator[list[UUID]]:
+    """The ids of the jobs that fit, newest first, with a bar: each part is changed in a transaction of its own, so
+    that a million jobs keep nobody waiting and Ctrl-C leaves what is done done."""
+    page, done = app.jobs.list(limit=PART, **filter), 0
+    with bar(doing, json=json) as tell:
+        while page.jobs:
+            yield [job.id for job in page.jobs]
+            tell(done := done + len(page.jobs))
+            if page.next is None:
+                return
+            page = app.jobs.list(limit=PART, before=page.next, **filter)
 
 
 def _refuse_everything(*chosen: object) -> None:
@@ -134,8 +152,9 @@ def retry(
     else:
         _refuse_everything(queue, kind, state)
         ask("Retry every failed job that fits?", yes=yes)
-        with err.status("retrying…"):
-            alive = app.jobs.retry_where(to_queue=to_queue, **_filter(queue, kind, state))
+        alive = []
+        for ids in _in_parts(app, "retrying", json, _filter(queue, kind, state or [JobState.FAILED])):
+            alive += app.jobs.retry_where(ids=ids, to_queue=to_queue, state=state or [JobState.FAILED])
     if json:
         print_json({"retried": alive})
     else:
@@ -157,13 +176,17 @@ def cancel(
     chosen = list(ids or ())
     if not chosen:
         _refuse_everything(queue, kind, state)
-        states = state or [each for each in JobState if not each.final]
-        with err.status("looking…"):
-            chosen = [job.id for job in app.jobs.each(**_filter(queue, kind, states))]
+        for ids in _in_parts(app, "looking", json, _filter(queue, kind, state or _LIVE)):
+            chosen += ids
         ask(f"Cancel {counted(len(chosen), 'job')}?", yes=yes)
-    reached = app.jobs.cancel(*chosen)
-    live = [each for each in JobState if not each.final]
-    asked = {job.id for job in app.jobs.each(ids=reached, state=live)} if reached else set()
+    reached: list[UUID] = []
+    asked: set[UUID] = set()
+    with bar("cancelling", len(chosen), json=json) as tell:
+        for start in range(0, len(chosen), PART):
+            ended = app.jobs.cancel(*chosen[start : start + PART])
+            reached += ended
+            asked |= {job.id for job in app.jobs.each(ids=ended, state=_LIVE)} if ended else set()
+            tell(min(start + PART, len(chosen)))
     stopping = [id for id in reached if id in asked]
     cancelled = [id for id in reached if id not in asked]
     if json:
@@ -187,14 +210,15 @@ def purge(
     yes: Yes = False,
 ) -> None:
     """Delete finished jobs from history: the failed ones that fit, unless --state says otherwise. Cannot be undone."""
-    chosen = _filter(queue, kind, state)
     if ids:
-        chosen = {"ids": ids, "state": state or [each for each in JobState if each.final]}
+        states = state or [each for each in JobState if each.final]
+        parts: Iterable[list[UUID]] = [ids]
     else:
         _refuse_everything(queue, kind, state)
+        states = state or [JobState.FAILED]
+        parts = _in_parts(app, "purging", json, _filter(queue, kind, states))
     ask("Delete them for good?", yes=yes)
-    with err.status("purging…"):
-        purged = app.jobs.purge_where(**chosen)
+    purged = sum(app.jobs.purge_where(ids=part, state=states) for part in parts)
     if json:
         print_json({"purged": purged})
     else:

@@ -12,13 +12,13 @@ import typer
 from rich.markup import escape
 
 from penstock.app import Penstock
-from penstock.cli.interrupt import ending_on_the_spot
+from penstock.cli.interrupt import ending_on_the_spot, interruptible
 from penstock.cli.load import load_app
 from penstock.cli.output import err, explained
+from penstock.cli.progress import bar
 from penstock.cli.reload import Reloader
-from penstock.cli.try_it import commands_for, key_in_shell
+from penstock.cli.summary import Started, introduce
 from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
-from penstock.engine.postgres.address import shown_address
 from penstock.errors import InvalidInput, PenstockError
 from penstock.extras import needs
 from penstock.logs import set_up
@@ -26,6 +26,8 @@ from penstock.storage.links import signing_secret_of
 from penstock.worker.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from penstock.server.asgi import Server
+    from penstock.server.http.uvicorn import HttpServer
     from penstock.server.settings import ServerSettings
 
 Host = Annotated[str, typer.Option(envvar="PENSTOCK_HOST", help="The address to listen on.")]
@@ -58,7 +60,7 @@ def server(
                 "PENSTOCK_JWKS_URL for your users; `penstock up` makes them for development"
             )
         loaded.url()
-        _run(_serve(loaded, settings, host, port))
+        _run(_serve(loaded, settings, host, port, _tell_address))
 
 
 def up(
@@ -100,16 +102,21 @@ def up(
         loaded = load_app(app)
         from penstock.server.auth.development import settings_for_development
 
-        _say("database", shown_address(loaded.url()))
-        if loaded.migrate().changed:
-            _say("schema", "brought up to date")
+        with interruptible(), bar("starting", json=log_format is LogFormat.JSON) as tell:
+            applied = loaded.migrate(tell).applied
         settings = settings_for_development(loaded.folder)
         command = [
             sys.executable, "-m", "penstock.cli", "worker", app, "--log-level", log_level, "--log-format", log_format,
-            "--grace", str(grace), *(["--queues", queues] if queues else []),
+            "--grace", str(grace), "--introduced", *(["--queues", queues] if queues else []),
         ]  # fmt: skip
-        workers = Supervisor(command, loaded.engine, queues=slots_of(queues, loaded), least=least, most=most)
-        code = _run(_serve(loaded, settings, host, port, workers=workers, tied_to=tied_to))
+        slots = slots_of(queues, loaded)
+        workers = Supervisor(command, loaded.engine, queues=slots, least=least, most=most)
+
+        def tell_all(http: "HttpServer", pages: dict[str, str]) -> None:
+            started = Started(loaded, http.address, pages, slots, (least, most), grace, applied)
+            introduce(started, as_json=log_format is LogFormat.JSON)
+
+        code = _run(_serve(loaded, settings, host, port, tell_all, workers=workers, tied_to=tied_to))
     raise typer.Exit(code)
 
 
@@ -126,6 +133,7 @@ async def _serve(
     settings: "ServerSettings",
     host: str,
     port: int,
+    tell: Callable[["HttpServer", dict[str, str]], None],
     *,
     workers: Supervisor | None = None,
     tied_to: int | None = None,
@@ -151,9 +159,7 @@ async def _serve(
     if tied_to is not None:
         _stop_when_closed(tied_to, stop)
     await server.get_ready()
-    _say("api", f"{http.address}   docs: {http.address}/docs")
-    if workers is not None:
-        _introduce(app, http.address)
+    tell(http, _pages(server, http.address))
     keeping = asyncio.create_task(workers.keep()) if workers is not None else None
     try:
         await http.run()
@@ -177,15 +183,17 @@ def _stop_when_closed(descriptor: int, stop: Callable[[], None]) -> None:
     loop.add_reader(descriptor, closed)
 
 
-def _introduce(app: Penstock, address: str) -> None:
-    from penstock.server.auth.development import key_file
+def _pages(server: "Server", address: str) -> dict[str, str]:
+    """What a browser can open there."""
+    pages = {"dashboard": "/", "api": "/docs"}
+    served = {getattr(route, "path", None) for route in server.asgi.routes}
+    return {about: address + path.rstrip("/") for about, path in pages.items() if path in served} or {"api": address}
 
-    _say("artifacts", (app.artifacts.storage.address or "a store of the application's own").partition("?")[0])
-    given = os.environ.get("PENSTOCK_SERVICE_KEY")
-    _say("service key", f"in {'PENSTOCK_SERVICE_KEY' if given else key_file(app.folder)}")
-    for command in commands_for(app, address, key_in_shell(key_file(app.folder))):
-        _say("try it", command)
-    _say("stop", "Ctrl-C")
+
+def _tell_address(http: "HttpServer", pages: dict[str, str]) -> None:
+    for about, page in pages.items():
+        _say(about, page)
+    del http
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

@@ -95,6 +95,7 @@ def worker(
         typer.Option(help="Memory past which a process lets its jobs finish and is replaced by a fresh one: 500MB."),
     ] = None,
     supervised: Annotated[int | None, typer.Option(hidden=True)] = None,
+    introduced: Annotated[bool, typer.Option("--introduced", hidden=True)] = False,
 ) -> None:
     """Run jobs until stopped.
 
@@ -123,7 +124,7 @@ def worker(
             code = asyncio.run(_supervise(loaded, slots, least, most, api))
         else:
             where = (metrics_host, metrics_port) if metrics_port is not None else None
-            code = asyncio.run(_work(loaded, slots, grace, lease, api, supervised, where, memory))
+            code = asyncio.run(_work(loaded, slots, grace, lease, api, supervised, where, memory, introduced))
         loaded.close()
     if code == RECYCLED and supervised is None:
         os.execv(sys.executable, [sys.executable, "-m", "penstock.cli", *sys.argv[1:]])  # noqa: S606
@@ -139,8 +140,10 @@ async def _work(
     supervised: int | None,
     metrics: tuple[str, int] | None,
     max_memory: int | None,
+    introduced: bool,
 ) -> int:
     runner = app.worker(slots, grace=grace, lease=lease, api=api)
+    runner.introduced = introduced
     server = await _measure(runner, slots, *metrics) if metrics is not None else None
     memory = MemoryWatch(runner, max_memory) if max_memory is not None else None
     if memory is not None:

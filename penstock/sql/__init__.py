@@ -24,6 +24,9 @@ class Migration:
     name: str
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.number:04}_{self.name}"
+
 
 @cache
 def migrations() -> tuple[Migration, ...]:

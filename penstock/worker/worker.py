@@ -76,6 +76,8 @@ class Worker:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.finished_in_time = True
         self.recycling = False
+        self.introduced = False
+        """Whoever started it has said what it runs."""
         self.on_lease: Callable[[Lease], None] = lambda _: None
         """Told of its lease, and of another one should it lose that."""
         self.on_end: Callable[[str, Run, Ending], None] | None = None
@@ -164,7 +166,8 @@ class Worker:
         self._claimer.start()
         try:
             await self._listener.settle()
-            log.info("worker %s runs %s", self.name, ", ".join(f"{lane.queue} × {lane.slots}" for lane in self._lanes))
+            runs = ", ".join(f"{lane.queue} × {lane.slots}" for lane in self._lanes)
+            log.log(logging.DEBUG if self.introduced else logging.INFO, "worker %s runs %s", self.name, runs)
             self.ready.set()
             await self._stopping.wait()
         finally:

@@ -117,14 +117,31 @@ def test_up_brings_everything_and_one_ctrl_c_ends_it(tmp_path: Path, programs: l
         lambda: (job := program.ask(f"/api/jobs/{started['id']}", token=key)[1])["status"] == "completed" and job
     )
     assert job["output"] == "HI"
-    for word in ("database", "api", "/docs", "service key", "curl"):
-        assert word in program.said
-    assert key not in program.said
+    _check_summary(program, key)
     assert program.everybody
     assert program.end() == 0
     gone, alive = psutil.wait_procs(program.everybody, timeout=30)
     assert not alive
     assert gone
+
+
+def _check_summary(program: Program, key: str) -> None:
+    """One block, then the log: everything is said once, and nothing that a terminal alone understands."""
+    first, empty, *block = program.said.partition("\n\n{")[0].splitlines()
+    assert (first.startswith("Penstock "), empty) == (True, "")
+    about = [line.split("  ")[1].strip() for line in block if not line.startswith("   ")]
+    assert [each for each in about if each != "dashboard"] == [
+        "api", "sign in", "database", "files", "queues", "workers", "try it", "stop"
+    ]  # fmt: skip
+    told = "\n".join(block)
+    assert f"{program.address()}/docs\n" in told
+    assert ".penstock/service-key\n" in told
+    assert "penstock token --sub ada\n" in told
+    assert "embedded Postgres under .penstock" in told
+    assert "1 process, 2 kinds of jobs\n" in told
+    assert program.said.count("default × 50") == 1
+    assert "\x1b" not in program.said
+    assert key not in program.said
 
 
 def test_a_second_up_finds_its_keys_and_jobs(tmp_path: Path, programs: list[Program]) -> None:

@@ -4,7 +4,7 @@ Any number of processes may migrate at once: a lock lets one do it, and the othe
 ours, for an advisory lock is anybody's to take.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +49,23 @@ Applications = Mapping[str, Sequence[Migration]]
 """Migrations of applications with tables of their own, by the application's name."""
 
 
-def migrate(url: str, schema: str = "penstock", applications: Applications | None = None) -> Migrated:
+Progress = Callable[[int, int, str], None]
+"""Told how many steps are done, of how many, and which is next."""
+
+
+def migrate(
+    url: str, schema: str = "penstock", applications: Applications | None = None, progress: Progress | None = None
+) -> Migrated:
     """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated."""
     with psycopg.connect(read_address(url), application_name="penstock migrate") as connection:
-        return migrate_on(connection, schema, applications)
+        return migrate_on(connection, schema, applications, progress)
 
 
 def migrate_on(
-    connection: psycopg.Connection[Any], schema: str = "penstock", applications: Applications | None = None
+    connection: psycopg.Connection[Any],
+    schema: str = "penstock",
+    applications: Applications | None = None,
+    progress: Progress | None = None,
 ) -> Migrated:
     """The same on a connection; commits with the caller's transaction, if there is one."""
     if connection.info.server_version < OLDEST_POSTGRES * 10_000:
@@ -83,7 +92,9 @@ def migrate_on(
         done = {number: digest for number, _, digest in rows}
         _refuse_newer(max(done, default=0), known[-1].number, schema)
         due = [migration for migration in known if migration.number not in done]
-        for migration in due:
+        tell = progress or (lambda *_: None)
+        for place, migration in enumerate(due):
+            tell(place, len(due) + 1, str(migration))
             _execute(connection, migration.text, schema)
             connection.execute(
                 render("insert into penstock.schema_migrations (number, name) values (%s, %s)", schema).encode(),
@@ -91,6 +102,7 @@ def migrate_on(
             )
         stale = bool(due) or done.get(known[-1].number) != functions_digest() or _has_new_roles(connection, schema)
         if stale:
+            tell(len(due), len(due) + 1, "functions")
             _execute(connection, functions(), schema)
             _execute(connection, grants(), schema)
             connection.execute(
@@ -98,7 +110,7 @@ def migrate_on(
                 [functions_digest(), known[-1].number],
             )
             _execute(connection, "select penstock.add_partitions(), penstock.add_locks()", schema)
-        applied = [f"{migration.number:04}_{migration.name}" for migration in due]
+        applied = [str(migration) for migration in due]
         for name, theirs in (applications or {}).items():
             # it may keep its tables where its login looks for them
             _look_in(connection, search_path)
@@ -138,7 +150,7 @@ def _migrate_application(
             f"insert into {table} (application, number, name) values (%s, %s, %s)".encode(),
             [application, migration.number, migration.name],
         )
-    return [f"{application} {migration.number:04}_{migration.name}" for migration in due]
+    return [f"{application} {migration}" for migration in due]
 
 
 def _roles(connection: psycopg.Connection[Any]) -> dict[str, bool]:
