@@ -1,24 +1,28 @@
 """`penstock enqueue`: a job from the command line."""
 
 import sys
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import typer
 
 from penstock.app import Penstock
+from penstock.cli.complete import kinds, queues
+from penstock.cli.given import moment, read_arguments
+from penstock.cli.lines import enqueue_lines
 from penstock.cli.load import load_app
 from penstock.cli.output import out, print_json
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.errors import InvalidInput
 from penstock.handler import Choices
-from penstock.json import loads
+from penstock.job import NewJob
 
 
 def enqueue(
     app: Penstock,
     json: bool,
-    kind: Annotated[str, typer.Argument(help="The kind of the job.")],
+    kind: Annotated[
+        str | None, typer.Argument(help="The kind of the job.", show_default=False, autocompletion=kinds)
+    ] = None,
     args: Annotated[str, typer.Argument(help="Its arguments as a JSON object; - reads them from stdin.")] = "{}",
     application: Annotated[
         str | None,
@@ -26,7 +30,7 @@ def enqueue(
             "--app", help="Where its handler is, package.module:app: the arguments are checked and its options used."
         ),
     ] = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Its queue.")] = None,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Its queue.", autocompletion=queues)] = None,
     delay: Annotated[float | None, typer.Option(min=0, help="Seconds that it waits before it may run.")] = None,
     run_at: Annotated[
         str | None, typer.Option(help="When it may run: 2026-12-24T18:00+01:00. Without a zone: this machine's.")
@@ -39,19 +43,28 @@ def enqueue(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended, and print its result.")] = False,
     timeout: Annotated[float, typer.Option(min=0, help="Seconds to --wait.")] = 300.0,
     create: Create = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Many jobs, all or none: a file with a JSON object in each line; -: stdin. After a KIND each is the "
+            'arguments of one job; without, it is {"kind": …, "args": …} with options of its own.',
+        ),
+    ] = None,
 ) -> None:
     """Enqueue a job: penstock enqueue send_mail '{"to": "ada@example.com"}' --delay 60.
 
-    Prints the job's id; with --wait its result, as JSON, and exit code 1 when it failed.
+    Prints the job's id; with --wait its result, as JSON, and exit code 1 when it failed. With --from it prints how many
+    jobs there were: penstock enqueue send_mail --from addresses.jsonl.
     """
     options: Choices = {}
     if queue is not None:
-        refuse_unknown_queue(app, queue, create=create)
         options["queue"] = queue
     if delay is not None:
         options["delay"] = delay
     if run_at is not None:
-        options["run_at"] = _moment(run_at)
+        options["run_at"] = moment(run_at)
     if priority is not None:
         options["priority"] = priority
     if max_attempts is not None:
@@ -62,11 +75,24 @@ def enqueue(
         options["owner"] = owner
     if org is not None:
         options["org"] = org
-    given = read_arguments(sys.stdin.read() if args == "-" else args)
-    if application is not None:
-        job = load_app(application).prepare(kind, given, **options)
-    else:
-        job = app.prepare_unchecked(kind, given, **options)
+    known: set[str] = set()
+    definitions = load_app(application) if application is not None else None
+
+    def prepared(kind: str, args: dict[str, Any], **own: Unpack[Choices]) -> NewJob:
+        chosen: Choices = {**options, **own}
+        if "queue" in chosen and chosen["queue"] not in known:
+            refuse_unknown_queue(app, chosen["queue"], create=create)
+            known.add(chosen["queue"])
+        return definitions.prepare(kind, args, **chosen) if definitions else app.prepare_unchecked(kind, args, **chosen)
+
+    if source is not None:
+        if wait or args != "{}":
+            raise InvalidInput("wait" if wait else "args", "is for one job: leave it out with --from")
+        enqueue_lines(app, json, source, kind, prepared)
+        return
+    if kind is None:
+        raise InvalidInput("kind", "name the kind of the job, or a file of many jobs by --from")
+    job = prepared(kind, read_arguments(sys.stdin.read() if args == "-" else args))
     handle = app.handle(app.engine.enqueue([job], None)[0].id)
     if wait:
         print_json(handle.result(timeout))
@@ -74,20 +100,3 @@ def enqueue(
         print_json({"id": handle.id})
     else:
         out.print(str(handle.id), highlight=False)
-
-
-def read_arguments(text: str) -> dict[str, Any]:
-    try:
-        read = loads(text)
-    except ValueError as error:
-        raise InvalidInput("args", f'must be JSON such as {{"document": "d1"}}: {error}') from None
-    if not isinstance(read, dict):
-        raise InvalidInput("args", f'must be a JSON object such as {{"document": "d1"}}, not {text}')
-    return read
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        raise InvalidInput("run_at", f"must be a time such as 2026-12-24T18:00+01:00, not {text!r}") from None

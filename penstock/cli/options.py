@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.complete import kinds, queues
 from penstock.job import JobState
 
 Url = Annotated[
@@ -21,8 +22,13 @@ Schema = Annotated[str, typer.Option(envvar="PENSTOCK_SCHEMA", show_envvar=True,
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
-QueueFilter = Annotated[list[str] | None, typer.Option("--queue", "-q", help="Only of this queue; repeat for several.")]
-KindFilter = Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only of this kind; repeat for several.")]
+QueueFilter = Annotated[
+    list[str] | None,
+    typer.Option("--queue", "-q", help="Only of this queue; repeat for several.", autocompletion=queues),
+]
+KindFilter = Annotated[
+    list[str] | None, typer.Option("--kind", "-k", help="Only of this kind; repeat for several.", autocompletion=kinds)
+]
 StateFilter = Annotated[list[JobState] | None, typer.Option("--state", "-s", help="Only in this state; may repeat.")]
 OwnerFilter = Annotated[list[str] | None, typer.Option("--owner", help="Only of this owner; repeat for several.")]
 OrgFilter = Annotated[list[str] | None, typer.Option("--org", help="Only of this organisation; repeat for several.")]

@@ -6,6 +6,7 @@ import typer
 
 from penstock.app import Penstock
 from penstock.backoff import Backoff
+from penstock.cli import complete
 from penstock.cli.db import on_database
 from penstock.cli.output import out, print_json, print_table
 from penstock.errors import InvalidInput, UnknownQueue
@@ -13,7 +14,7 @@ from penstock.json import loads
 
 queues = typer.Typer(help="Queues: how much is in them, and their settings.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The queue's name.")]
+Name = Annotated[str, typer.Argument(help="The queue's name.", autocompletion=complete.queues)]
 Create = Annotated[bool, typer.Option("--create", help="The queue may be a new one.")]
 
 

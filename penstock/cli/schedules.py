@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from penstock.app import Penstock
+from penstock.cli import complete
 from penstock.cli.db import on_database
-from penstock.cli.enqueue import read_arguments
+from penstock.cli.given import read_arguments
 from penstock.cli.output import out, print_json, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.cron import CatchUp, RecordedSchedule
@@ -15,7 +16,7 @@ from penstock.handler import Choices
 
 schedules = typer.Typer(help="Schedules: jobs that are enqueued by the clock.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The schedule's name.")]
+Name = Annotated[str, typer.Argument(help="The schedule's name.", autocompletion=complete.schedules)]
 
 
 @schedules.command("list")

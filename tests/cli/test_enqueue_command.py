@@ -81,3 +81,50 @@ def test_wait_prints_the_result(penstock: Command, app: Penstock, send: Handler[
         done.set()
         working.join()
     assert (result.exit_code, json.loads(result.stdout)) == (0, None)
+
+
+def test_many_jobs_of_a_kind_come_from_the_lines_of_a_file(penstock: Command, app: Penstock, tmp_path: Path) -> None:
+    file = tmp_path / "addresses.jsonl"
+    file.write_text('{"to": "ada"}\n\n{"to": "ünal"}\n')
+    assert penstock.lines("enqueue", "send", "--from", file, "--priority", 7) == ["2 jobs enqueued"]
+    assert [(job.kind, job.args["to"], job.priority) for job in app.jobs.each()] == [
+        ("send", "ünal", 7),
+        ("send", "ada", 7),
+    ]
+    assert penstock.json("enqueue", "send", "--from", file, "--unique") == {"enqueued": 2, "existed": 0}
+    assert penstock.json("enqueue", "send", "--from", file, "--unique") == {"enqueued": 0, "existed": 2}
+
+
+def test_lines_from_stdin_say_their_kinds_and_options_themselves(penstock: Command, app: Penstock) -> None:
+    lines = [
+        {"kind": "send", "args": {"to": "ada"}, "owner": "ada", "priority": 3},
+        {"kind": "ring", "queue": "mail", "run_at": "2036-12-24T18:00+01:00"},
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    done = penstock("enqueue", "--from", "-", "--create", "--org", "acme", "--priority", 1, answer=text)
+    assert (done.exit_code, done.stderr) == (0, "")
+    ring, send = app.jobs.each()
+    assert (send.kind, send.owner, send.org, send.priority) == ("send", "ada", "acme", 3)
+    assert (ring.kind, ring.queue, ring.org, ring.priority, str(ring.state)) == ("ring", "mail", "acme", 1, "scheduled")
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "complaint"),
+    [
+        (["send"], "nonsense", "line 2: must be a JSON object such as"),
+        (["send"], "[1]", "line 2: must be a JSON object such as"),
+        ([], '{"to": "ada"}', "line 2: to: is none of kind, args, queue"),
+        ([], '{"args": {}}', 'line 2: kind: write a line as {"kind"'),
+        ([], '{"kind": "send", "priority": "high"}', "line 2: priority: must be a whole number"),
+        ([], '{"kind": "send", "queue": "defualt"}', "line 2: there is no queue 'defualt'"),
+    ],
+)
+def test_one_wrong_line_is_named_and_enqueues_nothing(
+    penstock: Command, app: Penstock, tmp_path: Path, kind: list[str], line: str, complaint: str
+) -> None:
+    file = tmp_path / "jobs.jsonl"
+    file.write_text(f'{{"kind": "send"}}\n{line}\n')
+    said = penstock.fails("enqueue", *kind, "--from", file)
+    assert said.startswith(f"error: {complaint}")
+    assert said.endswith("Nothing was enqueued\n")
+    assert app.jobs.list().jobs == []
