@@ -33,25 +33,45 @@ class Options:
     """How jobs of a handler are placed and retried: the decorator's choice, changed for one call by `using`."""
 
     queue: str = "default"
+    """Where its jobs wait."""
     priority: int = 0
+    """Higher goes first."""
     max_attempts: int = 5
+    """Runs that count until the job is given up."""
     max_snoozes: int | None = None
+    """How often it may put itself off; without one, any number of times."""
     backoff: Backoff | None = None
+    """How long to wait after a failed attempt; without one as the queue says, else `Backoff()`."""
     timeout: float | None = None
+    """Seconds that one run may take; without one, any."""
     isolate: bool = False
+    """Runs it in a process of its own, which can be ended at any moment."""
     batch: int | None = None
+    """Up to so many jobs in one call, which takes a list."""
     unique: bool | str = False
+    """At most one unfinished job of the same arguments, or of the key that is given."""
     limit_key: str | None = None
+    """What limits for each key count by, `"{customer}"` for an argument."""
     run_at: datetime | None = None
+    """Not before this time."""
     delay: float | timedelta | None = None
+    """Not before so many seconds from now."""
     idempotency_key: str | None = None
+    """The same request again gets the same job, for a day."""
     owner: str | None = None
+    """Whose job it is: the subject of their token."""
     org: str | None = None
+    """The organisation that shares it."""
     after: Sequence["UUID | JobHandle[Any]"] = ()
+    """Jobs that it waits for."""
     users: bool = False
+    """Whether users may start it over HTTP; the service may start anything."""
     quota: str | Literal[False] | None = None
+    """Which quota of its owner it counts against; False for none."""
     retry_on: Errors | None = None
+    """The only errors that are worth another attempt."""
     no_retry_on: Errors = ()
+    """Errors that fail the job at once."""
 
     def for_engine(self) -> dict[str, Any] | None:
         """What travels with the job because only a worker or a retry needs it."""

@@ -14,16 +14,27 @@ class Settings(TypedDict, total=False):
     """What a queue can be told. None takes a setting away; times are in seconds."""
 
     paused: bool
+    """No job of it starts."""
     max_running: int | None
+    """Jobs of it that run at the same time, over all workers."""
     max_running_per_key: int | None
+    """The same, of each `limit_key`."""
     rate: int | None
+    """Starts in any window of `rate_period`."""
     rate_per_key: int | None
+    """The same, of each `limit_key`."""
     rate_period: float
+    """The window: a second unless told."""
     fair_by: Literal["owner", "org", "limit_key"] | None
+    """Whose jobs take turns."""
     backoff: Backoff | None
+    """For jobs whose handler names none; `Backoff()` unless told."""
     lease_length: float | None
+    """How long a worker of it may be silent before its jobs are others': 30 seconds unless told."""
     keep: Literal["all", "failed"]
+    """`failed` keeps no record of successes; `all` unless told."""
     parked_timeout: float | None
+    """How long a job waits for a worker that knows it: three days unless told."""
 
 
 __all__ = ["Queue", "Queues", "Settings", "as_json"]

@@ -46,7 +46,7 @@ def server(
     """Serve the HTTP API. Workers run elsewhere: `penstock worker`.
 
     Settings come from the environment: PENSTOCK_SERVICE_KEY, PENSTOCK_JWT_SECRET or PENSTOCK_JWKS_URL,
-    PENSTOCK_PUBLIC_URL, PENSTOCK_MAX_BODY and others; docs/server.md names them all.
+    PENSTOCK_PUBLIC_URL, PENSTOCK_MAX_BODY and others; the reference names them all.
     """
     with explained(json=False), ending_on_the_spot():
         set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)

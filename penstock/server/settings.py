@@ -19,7 +19,9 @@ class ServerSettings:
     jwks_url: str | None = None
     """Where the public keys of your users' tokens are, as Supabase's /auth/v1/.well-known/jwks.json."""
     jwt_audience: str = "authenticated"
+    """What a token's `aud` must contain."""
     jwt_issuer: str | None = None
+    """What a token's `iss` must be; not checked without it."""
     signing_secret: str | None = field(default=None, repr=False)
     """Signs links to artifacts in a local folder. Without one it is derived from the service key."""
     public_url: str | None = None
@@ -31,6 +33,7 @@ class ServerSettings:
     database_timeout: float = 2.0
     """Seconds after which a request is answered with 503 when the database cannot be reached, or answers nobody."""
     max_headers: int = 100
+    """Headers of a request: 431 beyond."""
     max_header_bytes: int = 32_768
     """Of a request's first line and its headers together."""
     header_timeout: float = 10.0
@@ -38,11 +41,13 @@ class ServerSettings:
     idle_timeout: float = 5.0
     """Seconds that a connection stays open without a request. Remote workers use theirs again within four."""
     max_connections: int = 10_000
+    """Connections at once, streams included: 503 beyond."""
     max_jobs: int = MAX_JOBS
     """That one start may create: of a flow, what it composes."""
     max_body: int = 1_048_576
     """Bytes of a request's body; uploads of artifacts have their own limit."""
     max_upload: int = 1_073_741_824
+    """Bytes of a file: an artifact that a remote worker sends, an upload to a route of your own."""
     body_timeout: float = 20.0
     """Seconds that a request's body may keep us waiting for its next piece."""
     link_seconds: int = 3600
@@ -54,6 +59,7 @@ class ServerSettings:
     cors_origins: str = ""
     """Origins whose pages may call the API from a browser, with commas between them: https://shop.example.com."""
     docs: bool = True
+    """Whether `/docs` and `/openapi.json` are answered."""
 
     @classmethod
     def from_environment(cls, **given: Any) -> "ServerSettings":

@@ -1,3 +1,4 @@
+-- Counts one more download of each file.
 create or replace function penstock.count_downloads(p_ids uuid[])
 returns void
 language sql

@@ -1,3 +1,4 @@
+-- A worker no longer waits for work: in these queues, without them in none.
 create or replace function penstock.stop_waiting(p_lease bigint, p_queues text[] default null)
 returns void
 language sql

@@ -1,0 +1,1 @@
+"""What sets the tree up, measures it, and writes its documentation."""

@@ -1,0 +1,1 @@
+"""The documentation site: `python -m scripts.docs build`, `serve`."""

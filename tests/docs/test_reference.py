@@ -1,0 +1,65 @@
+"""The generated reference leaves nothing out."""
+
+import re
+from pathlib import Path
+
+import penstock
+from scripts.docs.reference import commands, http, python, settings, sql
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_function_is_there_with_its_arguments_and_their_defaults() -> None:
+    page = sql.page()
+    files = {path.stem for path in (ROOT / "penstock/sql/functions/api").glob("*.sql")}
+    assert set(re.findall(r"^### (\w+)$", page, re.MULTILINE)) == files | set(sql.views())
+    assert "| `max_attempts` | `int` | `5` |" in page
+    assert "| `args` | `jsonb` | `'{}'` |" in page
+    for function in sql.functions().values():
+        assert function.comment, f"{function.name}: no comment says what it is for"
+        assert all(kind for _, kind, _ in sql.parameters(function.arguments)), function.name
+
+
+def test_every_view_has_columns_and_words() -> None:
+    views = sql.views()
+    assert {"jobs_view", "live_jobs_view", "artifacts_view", "my_jobs"} <= set(views)
+    assert all(comment and columns for comment, columns in views.values())
+    assert "`leased_until`" in views["jobs_view"][1]
+
+
+def test_every_variable_that_is_read_is_there_and_said_what_for() -> None:
+    page = settings.page()
+    read = {
+        name
+        for path in [*(ROOT / "penstock").rglob("*.py"), ROOT / "pytest_penstock.py", ROOT / "penstock_command.py"]
+        for name in re.findall(r"PENSTOCK_[A-Z_]+[A-Z]", path.read_text("utf-8"))
+    }
+    internal = {"PENSTOCK_PROCESS"}  # a supervisor tells its children by it which of them they are
+    assert {name for name in read - internal if f"`{name}`" not in page} == set()
+    assert all(about for *_, about in [*settings.of_server(), *settings.of_commands(), *settings.of_queues()])
+
+
+def test_every_command_is_there_with_its_options() -> None:
+    page = commands.page()
+    for words, command in commands.each_command():
+        assert f"## {words}\n" in page
+        assert command.help, words
+        assert all(given.help for given in command.params if given.name != "help" and not given.hidden), words
+    assert "| `--grace` | Seconds that running jobs may go on when it is stopped. | `30.0` |" in page
+
+
+def test_every_request_is_there_and_every_shape_it_names() -> None:
+    page = http.page()
+    described = http.description()
+    for method, path, operation in http.operations(described):
+        heading = f"### {method.upper()} {path}".replace("{", "&#123;").replace("}", "&#125;")
+        assert heading in page
+        assert operation["summary"]
+    shapes = {name.lower().replace(".", "") for name in re.findall(r"^### ([\w.]+)$", page, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#(\w+)\)", page)) <= shapes
+
+
+def test_every_public_name_is_on_a_page() -> None:
+    pages = dict(python.pages())
+    shown = "\n".join(pages.values())
+    assert [name for name in penstock.__all__ if f"::: penstock.{name}\n" not in shown] == []
