@@ -7,6 +7,7 @@ from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from penstock.engine import commands
+from penstock.engine.commands import SearchPage
 from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
@@ -23,6 +24,10 @@ class Filter(TypedDict, total=False):
     parent: UUID | Sequence[UUID]
     unique_key: str | Sequence[str]
     ids: Sequence[UUID]
+    id: str
+    """How it begins, with or without dashes."""
+    error: str
+    """What one of its attempts has said, or a part of that."""
     args: dict[str, Any]
     created_after: datetime
     created_before: datetime
@@ -68,10 +73,20 @@ class Jobs:
 
     def list(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> Page:
         """One page of jobs, newest first. Pages neither repeat nor skip a job while others come in."""
-        return _page(self._engine.run(commands.ListJobs(_checked(filter), before, _limit(limit) + 1)), limit)
+        return _page(self._engine.run(commands.ListJobs(checked_filter(filter), before, _limit(limit) + 1)), limit)
 
     async def alist(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> Page:
-        return _page(await self._engine.arun(commands.ListJobs(_checked(filter), before, _limit(limit) + 1)), limit)
+        return _page(
+            await self._engine.arun(commands.ListJobs(checked_filter(filter), before, _limit(limit) + 1)), limit
+        )
+
+    def search(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> SearchPage:
+        """A page of jobs, newest first, found in a tenth of a second however many there are: it looks through them for
+        as long as that, and says how far it came. A page may have few jobs, or none, and others follow all the same."""
+        return self._engine.run(commands.SearchJobs(checked_filter(filter), before, _limit(limit)))
+
+    async def asearch(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> SearchPage:
+        return await self._engine.arun(commands.SearchJobs(checked_filter(filter), before, _limit(limit)))
 
     def each(self, **filter: Unpack[Filter]) -> Iterator[Job]:
         """Every job that fits, newest first, a page at a time."""
@@ -107,20 +122,20 @@ class Jobs:
 
     def retry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
         """Retries by filter: those that failed, unless it names another state."""
-        return self._engine.run(commands.RetryWhere(_checked(filter), to_queue))
+        return self._engine.run(commands.RetryWhere(checked_filter(filter), to_queue))
 
     async def aretry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
-        return await self._engine.arun(commands.RetryWhere(_checked(filter), to_queue))
+        return await self._engine.arun(commands.RetryWhere(checked_filter(filter), to_queue))
 
     def purge_where(self, **filter: Unpack[Filter]) -> int:
         """Deletes finished jobs from history by filter: those that failed, unless it names another state."""
-        return self._engine.run(commands.PurgeWhere(_checked(filter)))
+        return self._engine.run(commands.PurgeWhere(checked_filter(filter)))
 
     async def apurge_where(self, **filter: Unpack[Filter]) -> int:
-        return await self._engine.arun(commands.PurgeWhere(_checked(filter)))
+        return await self._engine.arun(commands.PurgeWhere(checked_filter(filter)))
 
 
-def _checked(filter: Filter) -> dict[str, Any]:
+def checked_filter(filter: Filter) -> dict[str, Any]:
     for name in ("created_after", "created_before"):
         moment = filter.get(name)
         if moment is not None and not (isinstance(moment, datetime) and moment.tzinfo):
@@ -129,13 +144,16 @@ def _checked(filter: Filter) -> dict[str, Any]:
         for id in _several(filter.get(name)):
             if not isinstance(id, UUID):
                 raise InvalidInput(name, f"must be a UUID, not {id!r}")
-    for name in ("queue", "kind", "owner", "org", "unique_key"):
+    for name in ("queue", "kind", "owner", "org", "unique_key", "id", "error"):
         for text in _several(filter.get(name)):
             if not isinstance(text, str) or "\x00" in text:
                 raise InvalidInput(name, f"must be text without NUL, not {text!r}")
     for state in _several(filter.get("state")):
         if state not in list(JobState):
             raise InvalidInput("state", f"{state!r} is none of {', '.join(JobState)}")
+    for name in ("id", "error"):
+        if filter.get(name) == "" or isinstance(filter.get(name), list | tuple):
+            raise InvalidInput(name, "must be one text that is not empty")
     given = {name: value for name, value in filter.items() if value is not None}
     return given | {"ids": _several(given["ids"])} if "ids" in given else given
 

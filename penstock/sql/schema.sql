@@ -457,6 +457,15 @@ CREATE FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: error_says(uuid, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.error_says(p_id uuid, p_text text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: errors_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.errors_of(p_id uuid) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -654,7 +663,8 @@ CREATE VIEW penstock.all_jobs WITH (security_invoker='true') AS
     started_at,
     finished_at,
     parked_since,
-    parked_reason
+    parked_reason,
+    error_count
    FROM ( SELECT jobs.id,
             jobs.queue,
             jobs.kind,
@@ -1345,6 +1355,15 @@ CREATE FUNCTION penstock.scale_of(p_queue text) RETURNS TABLE(paused boolean, re
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: search_jobs(jsonb, uuid, integer, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.search_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_most integer DEFAULT 20000, p_ms integer DEFAULT 50, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: set_queue(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.set_queue(p_name text, p_settings jsonb DEFAULT '{}'::jsonb) RETURNS penstock.queues
     LANGUAGE plpgsql
@@ -1478,6 +1497,10 @@ CREATE FUNCTION penstock.time_floor() RETURNS penstock.time_floors
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: time_of_uuid7(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.time_of_uuid7(p_id uuid) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+
 -- Name: try_lock(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.try_lock(p_name text) RETURNS boolean
     LANGUAGE plpgsql;
@@ -1514,6 +1537,11 @@ CREATE FUNCTION penstock.uuid7(p_at timestamp with time zone DEFAULT clock_times
 -- Name: uuid7_floor(timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE;
+
+-- Name: uuid_of_prefix(text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.uuid_of_prefix(p_prefix text, p_digit text) RETURNS uuid
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: wait_for_work(bigint, text[], integer, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer DEFAULT pg_backend_pid(), p_direct boolean DEFAULT false) RETURNS double precision
@@ -2692,6 +2720,10 @@ GRANT ALL ON TABLE penstock.schedules TO service_role;
 REVOKE ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) TO service_role;
 
+-- Name: FUNCTION error_says(p_id uuid, p_text text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.error_says(p_id uuid, p_text text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.error_says(p_id uuid, p_text text) TO service_role;
+
 -- Name: FUNCTION errors_of(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.errors_of(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.errors_of(p_id uuid) TO service_role;
@@ -3163,6 +3195,10 @@ GRANT ALL ON FUNCTION penstock.running_jobs(p_queue text, p_lease bigint) TO ser
 REVOKE ALL ON FUNCTION penstock.scale_of(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.scale_of(p_queue text) TO service_role;
 
+-- Name: FUNCTION search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone) TO service_role;
+
 -- Name: FUNCTION set_queue(p_name text, p_settings jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.set_queue(p_name text, p_settings jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.set_queue(p_name text, p_settings jsonb) TO service_role;
@@ -3261,6 +3297,10 @@ GRANT ALL ON FUNCTION penstock.tend(p_lease bigint) TO service_role;
 REVOKE ALL ON FUNCTION penstock.time_floor() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.time_floor() TO service_role;
 
+-- Name: FUNCTION time_of_uuid7(p_id uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.time_of_uuid7(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.time_of_uuid7(p_id uuid) TO service_role;
+
 -- Name: FUNCTION try_lock(p_name text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.try_lock(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.try_lock(p_name text) TO service_role;
@@ -3289,6 +3329,11 @@ GRANT ALL ON FUNCTION penstock.uuid7(p_at timestamp with time zone) TO service_r
 REVOKE ALL ON FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) TO service_role;
 GRANT ALL ON FUNCTION penstock.uuid7_floor(p_at timestamp with time zone) TO authenticated;
+
+-- Name: FUNCTION uuid_of_prefix(p_prefix text, p_digit text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.uuid_of_prefix(p_prefix text, p_digit text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.uuid_of_prefix(p_prefix text, p_digit text) TO service_role;
+GRANT ALL ON FUNCTION penstock.uuid_of_prefix(p_prefix text, p_digit text) TO authenticated;
 
 -- Name: FUNCTION wait_for_work(p_lease bigint, p_queues text[], p_backend integer, p_direct boolean); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.wait_for_work(p_lease bigint, p_queues text[], p_backend integer, p_direct boolean) FROM PUBLIC;

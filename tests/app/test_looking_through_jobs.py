@@ -52,6 +52,8 @@ async def test_looking_has_async_twins(app: Penstock, send: Send) -> None:
     page = await app.jobs.alist(limit=20)
     rest = await app.jobs.alist(limit=20, before=page.next)
     assert [job.id for job in (*page.jobs, *rest.jobs)] == [handle.id for handle in handles][::-1]
+    found = await app.jobs.asearch(limit=20, args={"to": 7})
+    assert [job.id for job in found.jobs] == [handles[7].id]
     assert [job.args["to"] async for job in app.jobs.aeach(args={"to": 7})] == [7]
     assert await app.jobs.aget(handles[0].id) is not None
     assert await app.jobs.aget(uuid4()) is None
@@ -115,7 +117,9 @@ def people(app: Penstock, send: Send) -> dict[str, UUID]:
 def test_a_filter_finds_what_fits_all_of_it(
     app: Penstock, people: dict[str, UUID], filter: dict[str, Any], found: str
 ) -> None:
-    assert {job.id for job in app.jobs.list(**filter).jobs} == {people[name] for name in found.split()}
+    wanted = {people[name] for name in found.split()}
+    assert {job.id for job in app.jobs.list(**filter).jobs} == wanted
+    assert {job.id for job in app.jobs.search(**filter).jobs} == wanted
 
 
 def test_filters_by_id_and_by_parent(app: Penstock, people: dict[str, UUID]) -> None:
@@ -140,6 +144,8 @@ def test_filters_by_id_and_by_parent(app: Penstock, people: dict[str, UUID]) -> 
         ({"parent": "x"}, "parent: must be a UUID, not 'x'"),
         ({"ids": ["x"]}, "ids: must be a UUID, not 'x'"),
         ({"queue": "a\0"}, "queue: must be text without NUL"),
+        ({"error": ""}, "error: must be one text that is not empty"),
+        ({"id": ["0"]}, "id: must be one text that is not empty"),
         ({"owner": 5}, "owner: must be text without NUL, not 5"),
         ({"limit": 0}, "limit: must be between 1 and 1000, not 0"),
         ({"limit": 1001}, "limit: must be between 1 and 1000, not 1001"),

@@ -22,6 +22,28 @@ class ListJobs(Repeatable[list[Job]], frozen=True):
     limit: int
 
 
+class SearchPage(msgspec.Struct, frozen=True):
+    """Jobs, newest first, as far as the search came: pass `next` as `before` to go on. None when it came to the end.
+
+    ```python
+    page = app.jobs.search(error="timed out")
+    while page.next and len(page.jobs) < 50:
+        print("searched back to", page.searched_back_to)
+        page = app.jobs.search(error="timed out", before=page.next)
+    ```
+    """
+
+    jobs: list[Job]
+    next: UUID | None
+    searched_back_to: datetime | None
+
+
+class SearchJobs(Repeatable[SearchPage], frozen=True):
+    filter: Mapping[str, Any]
+    before: UUID | None = None
+    limit: int = 50
+
+
 class Watch(Repeatable[bool], frozen=True):
     """Asks for notifications about a job; False when it is finished or unknown."""
 

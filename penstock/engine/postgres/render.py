@@ -367,6 +367,22 @@ _CALLED = {
     c.SeeMyJobs: _Called("list_my_jobs", f"{_SEEN}, error"),
 }
 
+
+def _search_jobs(command: c.SearchJobs) -> Statement[c.SearchPage]:
+    """Which jobs is found out first, and only these are read whole."""
+    text, read = _selecting_rows(
+        f"""select coalesce((
+                     select pg_catalog.json_agg(j order by j.id desc)
+                       from (select {_JOB} from penstock.list_jobs(
+                               p_filter => pg_catalog.jsonb_build_object('ids', found.ids),
+                               p_limit => pg_catalog.cardinality(found.ids))) as j), '[]') as jobs,
+                   found.next, found.back_to as searched_back_to
+              from penstock.search_jobs(p_filter => %s, p_before => %s, p_limit => %s) as found""",
+        c.SearchJobs,
+    )
+    return Statement(text, [to_json(command.filter), command.before, command.limit], read, repeatable=True)
+
+
 _STORED = "select * from penstock.artifacts where {} = any(%s::uuid[]) and state = 'stored' order by job, id"
 
 _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
@@ -391,6 +407,7 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.CountWorkers: lambda _: Statement(
         "select count(*) from penstock.leases where expires_at > penstock.clock()", [], first, repeatable=True
     ),
+    c.SearchJobs: _search_jobs,
     c.GetChannels: _reading("select wake, hand, cancel, job from penstock.channels"),
     # row level security decides for users
     c.ArtifactsById: _reading(_STORED.format("id"), "ids"),

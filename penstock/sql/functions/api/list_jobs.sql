@@ -1,5 +1,6 @@
 -- Jobs, live and finished, newest first, one page at a time: p_before is the last id of the page before.
--- p_filter may hold queue, kind, state, owner, org, parent, unique_key, ids (arrays allowed for all), args (contained), created_after, created_before.
+-- p_filter may hold queue, kind, state, owner, org, parent, unique_key, ids (arrays allowed for all), args (contained),
+-- id (how it begins), error (what one of its attempts has said), created_after, created_before.
 -- Built as text so that the planner knows which filters are there and takes the index that fits.
 create or replace function penstock.list_jobs(p_filter jsonb default '{}', p_before uuid default null, p_limit int default 50)
 returns setof penstock.all_jobs

@@ -12,8 +12,9 @@ as $$
 declare
   v_where text := penstock.filter_text(p_filter);
 begin
-  if p_filter ? 'unique_key' then
-    raise exception 'unique_key: no such filter of jobs' using errcode = 'PS001';
+  if p_filter ?| '{unique_key,error}' then
+    raise exception '%: no such filter of jobs', case when p_filter ? 'error' then 'error' else 'unique_key' end
+      using errcode = 'PS001';
   end if;
   if jsonb_typeof(p_filter->'owner') = 'string' or jsonb_typeof(p_filter->'org') = 'string' then
     -- ends with the function, because it sets this itself

@@ -28,6 +28,10 @@ begin
         format('%I = $1->>%L', v_key, v_key)
       when v_key in ('queue', 'kind', 'owner', 'org', 'unique_key') then
         format('%I = any(penstock.as_array($1->%L))', v_key, v_key)
+      when v_key = 'id' then
+        'id between penstock.uuid_of_prefix($1->>''id'', ''0'') and penstock.uuid_of_prefix($1->>''id'', ''f'')'
+      when v_key = 'error' then
+        'error_count is not null and penstock.error_says(id, $1->>''error'')'
       when v_key = 'args' then
         'coalesce(args, penstock.payload_of(id)) @> ($1->''args'')'
       when v_key = 'created_after' then
