@@ -29,6 +29,7 @@ from penstock.json import MAX_PAYLOAD
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.outcome import Outcome
+from penstock.page import Page
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
 from penstock.queue import Queues, Settings, as_json
 from penstock.registry import Registry
@@ -111,6 +112,7 @@ class Penstock:
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
         self.routers: list[APIRouter] = []
         self.upload_paths: set[str] = set()
+        self.pages: list[Page] = []
         self.examples: list[str] = []
         self._signing_secret: str | None = None
         """That of the server which this process has made of it."""
@@ -157,6 +159,16 @@ class Penstock:
         """
         self.routers.append(router)
         self.upload_paths.update(uploads)
+
+    def add_page(self, path: str, folder: Traversable, *, title: str, about: str = "") -> None:
+        """A page of the application's own: the folder's index.html at `path`, its other files below, none of them with
+        a script or style inside. `/penstock.js` has what they may need; docs/web.md says how."""
+        page = Page(path, folder, title, about)
+        if page in self.pages:
+            return
+        if any(path == other.path for other in self.pages):
+            raise InvalidInput("path", f"{path!r} is another page's already")
+        self.pages.append(page)
 
     def example(self, command: str) -> None:
         """A shell command that shows what the application does: `penstock up` proposes it, with the server's address

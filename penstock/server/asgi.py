@@ -15,6 +15,7 @@ from penstock.artifact import Artifact
 from penstock.engine.outage import answering_within
 from penstock.server import operations
 from penstock.server.auth.authenticate import Authenticator
+from penstock.server.auth.development import SignIn
 from penstock.server.dependencies import Services
 from penstock.server.files import routes as files
 from penstock.server.files.links import artifact_links
@@ -31,6 +32,9 @@ from penstock.server.live import sse
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import HERE, Link
 from penstock.server.settings import ServerSettings
+from penstock.server.web import module
+from penstock.server.web.pages import page_routes
+from penstock.server.web.sign_in import sign_in_routes
 from penstock.server.work import routes as work
 from penstock.server.work.upkeep import Upkeep
 from penstock.server.work.waiting import WaitingWorkers
@@ -46,10 +50,11 @@ Send `Authorization: Bearer <token>`: a user's JWT, or the service key."""
 
 class Server:
     """`server.asgi` answers requests. It gets ready with the first one, so it needs no lifespan: that of a mounted
-    application is never run."""
+    application is never run. `sign_in` is for development."""
 
-    def __init__(self, app: Penstock, settings: ServerSettings) -> None:
+    def __init__(self, app: Penstock, settings: ServerSettings, sign_in: SignIn | None = None) -> None:
         refuse_short_secret(settings)
+        self.sign_in = sign_in
         self._upkeep = Upkeep(app)
         self.services = Services(
             app=app,
@@ -85,6 +90,10 @@ class Server:
             api.include_router(router)
         for router in self.services.app.routers:
             api.include_router(router)
+        api.include_router(module.router)
+        api.include_router(page_routes(self.services.app))
+        if self.sign_in is not None:
+            api.include_router(sign_in_routes(self.sign_in))
         if settings.docs:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
         api.add_middleware(BodyLimits, settings=settings, uploads=self.services.app.upload_paths)

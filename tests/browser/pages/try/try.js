@@ -1,0 +1,3 @@
+import * as penstock from "../penstock.js";
+
+globalThis.penstock = penstock;
