@@ -8,6 +8,7 @@ import typer
 from penstock.cli.artifacts import artifacts
 from penstock.cli.db import db, migrate, on_database
 from penstock.cli.enqueue import enqueue
+from penstock.cli.init import init
 from penstock.cli.jobs import jobs
 from penstock.cli.queues import queues
 from penstock.cli.schedules import schedules
@@ -24,6 +25,7 @@ cli = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+cli.command()(init)
 cli.command()(up)
 cli.command()(server)
 cli.command()(worker)

@@ -1,6 +1,7 @@
 """`penstock enqueue`: a job from the command line."""
 
 import sys
+import time
 from typing import Annotated, Any, Unpack
 
 import typer
@@ -11,10 +12,16 @@ from penstock.cli.given import moment, read_arguments
 from penstock.cli.lines import enqueue_lines
 from penstock.cli.load import load_app
 from penstock.cli.output import out, print_json
+from penstock.cli.progress import bar
 from penstock.cli.queues import Create, refuse_unknown_queue
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, PenstockError
+from penstock.handle import JobHandle
 from penstock.handler import Choices
 from penstock.job import NewJob
+from penstock.logs import shown
+
+LOOK_EVERY = 0.3
+"""Seconds between two looks at how far a job is that is waited for."""
 
 
 def enqueue(
@@ -92,11 +99,33 @@ def enqueue(
         return
     if kind is None:
         raise InvalidInput("kind", "name the kind of the job, or a file of many jobs by --from")
-    job = prepared(kind, read_arguments(sys.stdin.read() if args == "-" else args))
-    handle = app.handle(app.engine.enqueue([job], None)[0].id)
+    given = read_arguments(sys.stdin.read() if args == "-" else args)
+    maker = definitions.flow_maker(kind) if definitions else None
+    if maker is not None and options:
+        raise InvalidInput(next(iter(options)), f"is for one job, and {kind} is a flow: leave it out")
+    work = [prepared(kind, given)] if maker is None else maker.make(given).jobs()
+    handle = app.handle(app.engine.enqueue(work)[0].id)
     if wait:
-        print_json(handle.result(timeout))
+        print_json(_result(handle, timeout, json))
     elif json:
         print_json({"id": handle.id})
     else:
         out.print(str(handle.id), highlight=False)
+
+
+def _result(handle: JobHandle[Any], timeout: float, json: bool) -> object:
+    """Waits for it, and shows meanwhile how far it is."""
+    with bar("waiting", 100, json=json, percent=True) as tell:
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            try:
+                return handle.result(min(max(left, 0), LOOK_EVERY))
+            except TimeoutError:
+                if left <= 0:
+                    raise PenstockError(
+                        f"it has not ended within {timeout:g} s, and goes on: `penstock jobs show {handle.id}`, "
+                        "`penstock workers` say how it is"
+                    ) from None
+            job = handle.refresh()
+            tell(int(job.percent), what=shown(job.progress.get("message") or str(job.state)))

@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+)  # fmt: skip
 from rich.progress import TimeElapsedColumn as Elapsed
 from rich.text import Text
 
@@ -24,11 +33,20 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def bar(what: str, total: int | None = None, *, json: bool) -> Iterator[Told]:
-    """Gone when it is done. Without a total it shows how much was done so far."""
+def bar(what: str, total: int | None = None, *, json: bool, percent: bool = False) -> Iterator[Told]:
+    """Gone when it is done. Without a total it shows how much was done so far. `percent`: nothing is counted."""
     doing = TextColumn("{task.description}", markup=False)
-    columns = (SpinnerColumn(), doing, BarColumn(), MofNCompleteColumn(), Elapsed(), _Rate())
-    with Progress(*columns, console=err, transient=True, disable=json or not err.is_terminal) as progress:
+    far = [TaskProgressColumn()] if percent else [MofNCompleteColumn(), _Rate()]
+    with Progress(
+        SpinnerColumn(),
+        doing,
+        BarColumn(),
+        *far,
+        Elapsed(),
+        console=err,
+        transient=True,
+        disable=json or not err.is_terminal,
+    ) as progress:
         task = progress.add_task(what, total=total)
 
         def tell(done: int, total: int | None = None, what: str | None = None) -> None:

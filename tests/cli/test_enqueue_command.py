@@ -128,3 +128,31 @@ def test_one_wrong_line_is_named_and_enqueues_nothing(
     assert said.startswith(f"error: {complaint}")
     assert said.endswith("Nothing was enqueued\n")
     assert app.jobs.list().jobs == []
+
+
+def test_a_flow_of_the_application_is_started_by_its_name(
+    penstock: Command, app: Penstock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "binding.py").write_text(
+        "from penstock import Flow, Penstock\napp = Penstock()\n"
+        "@app.job\ndef page(number: int) -> None: ...\n"
+        "@app.flow\ndef book(pages: int) -> Flow:\n"
+        "    flow = Flow(then=page.prepare(0))\n"
+        "    [flow.add(page.prepare(each)) for each in range(pages)]\n"
+        "    return flow\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    [id] = penstock.lines("enqueue", "book", '{"pages": 2}', "--app", "binding")
+    flow = app.jobs.list(state="blocked").jobs[0]
+    assert (str(flow.id), flow.waiting_on) == (id, 2)
+    assert "priority: is for one job, and book is a flow" in penstock.fails(
+        "enqueue", "book", '{"pages": 2}', "--app", "binding", "--priority", 1
+    )
+
+
+def test_waiting_longer_than_the_timeout_says_how_to_look(penstock: Command, app: Penstock) -> None:
+    said = penstock.fails("enqueue", "send", "--wait", "--timeout", 0)
+    [job] = app.jobs.list().jobs
+    assert said.startswith("error: it has not ended within 0 s, and goes on: ")
+    assert f"penstock jobs show {job.id}" in said

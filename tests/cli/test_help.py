@@ -29,7 +29,7 @@ def test_these_are_all_commands() -> None:
         "queues list", "queues pause", "queues resume", "queues set",
         "schedules list", "schedules add", "schedules remove", "schedules pause", "schedules resume", "schedules run",
         "artifacts list", "artifacts show", "artifacts url", "artifacts sweep",
-        "up", "server", "worker", "workers", "tick", "wake", "enqueue", "token",
+        "up", "server", "worker", "workers", "tick", "wake", "enqueue", "token", "init",
     }  # fmt: skip
 
 
@@ -53,8 +53,9 @@ def test_help_explains_the_command_and_each_of_its_options(
 
 # these run an application, which knows where its database is
 OF_AN_APPLICATION = [("up",), ("server",), ("worker",), ("tick",)]
+ON_NONE = [("token",), ("init",)]
 ON_A_DATABASE = [
-    path for path, command in ALL if not hasattr(command, "commands") and path not in (*OF_AN_APPLICATION, ("token",))
+    path for path, command in ALL if not hasattr(command, "commands") and path not in (*OF_AN_APPLICATION, *ON_NONE)
 ]  # fmt: skip
 
 
