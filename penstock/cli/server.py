@@ -159,7 +159,7 @@ async def _serve(
     if tied_to is not None:
         _stop_when_closed(tied_to, stop)
     await server.get_ready()
-    tell(http, _pages(server, http.address))
+    tell(http, _pages(server, http.address, sign_in=workers is not None and err.is_terminal))
     keeping = asyncio.create_task(workers.keep()) if workers is not None else None
     try:
         await http.run()
@@ -183,11 +183,14 @@ def _stop_when_closed(descriptor: int, stop: Callable[[], None]) -> None:
     loop.add_reader(descriptor, closed)
 
 
-def _pages(server: "Server", address: str) -> dict[str, str]:
-    """What a browser can open there."""
+def _pages(server: "Server", address: str, *, sign_in: bool) -> dict[str, str]:
+    """What a browser can open there; `sign_in` for whoever sits at this terminal, by a link that works once."""
     pages = {"dashboard": "/", "api": "/docs"}
     served = {getattr(route, "path", None) for route in server.asgi.routes}
-    return {about: address + path.rstrip("/") for about, path in pages.items() if path in served} or {"api": address}
+    found = {about: address + path.rstrip("/") for about, path in pages.items() if path in served} or {"api": address}
+    if sign_in and server.dashboard is not None:
+        found["dashboard"] = f"{address}{server.dashboard.sign_in.once()}"
+    return found
 
 
 def _tell_address(http: "HttpServer", pages: dict[str, str]) -> None:

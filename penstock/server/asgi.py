@@ -16,6 +16,7 @@ from penstock.engine.outage import answering_within
 from penstock.server import operations
 from penstock.server.auth.authenticate import Authenticator
 from penstock.server.auth.development import SignIn
+from penstock.server.dashboard import Dashboard
 from penstock.server.dependencies import Services
 from penstock.server.files import routes as files
 from penstock.server.files.links import artifact_links
@@ -65,6 +66,7 @@ class Server:
             upkeep=self._upkeep,
             workers=WaitingWorkers(app.engine),
         )
+        self.dashboard = Dashboard(self.services) if settings.dashboard else None
         self._exit = Exit(self.leave)
         self._ready = False
         self._readying: asyncio.Task[None] | None = None
@@ -96,6 +98,8 @@ class Server:
             api.include_router(sign_in_routes(self.sign_in))
         if settings.docs:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
+        if self.dashboard is not None:
+            api.router.routes.extend(self.dashboard.routes())
         api.add_middleware(BodyLimits, settings=settings, uploads=self.services.app.upload_paths)
         api.add_middleware(_GetReady, server=self)
         api.add_middleware(Address, settings=settings)
@@ -136,6 +140,8 @@ class Server:
     def leave(self) -> None:
         """Lets every stream and long poll end: a server that is stopped waits for them."""
         self.services.hub.leave()
+        if self.dashboard is not None:
+            self.dashboard.leave()
         if self.services.workers is not None:
             self.services.workers.leave()
 
@@ -145,6 +151,8 @@ class Server:
     async def aclose(self) -> None:
         await self._exit.stop()
         await self.services.hub.aclose()
+        if self.dashboard is not None:
+            await self.dashboard.aclose()
         if self.services.workers is not None:
             await self.services.workers.aclose()
         await self._upkeep.aclose()

@@ -60,6 +60,13 @@ class ServerSettings:
     """Origins whose pages may call the API from a browser, with commas between them: https://shop.example.com."""
     docs: bool = True
     """Whether `/docs` and `/openapi.json` are answered."""
+    dashboard: bool = True
+    """Whether there are pages for people at /."""
+    dashboard_role_claim: str = "app_metadata.penstock_role"
+    """The claim of a user's token that lets them sign in to the dashboard: `operator` or `viewer`. Dots lead into
+    objects. It must be one that users cannot write themselves."""
+    dashboard_seconds: int = 43_200
+    """How long somebody stays signed in to the dashboard; not longer than their token is valid."""
 
     @classmethod
     def from_environment(cls, **given: Any) -> "ServerSettings":

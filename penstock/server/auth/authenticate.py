@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from typing import Any
 
 from joserfc.jwk import Key
 
@@ -56,12 +57,24 @@ class Authenticator:
             reason = str(error) if isinstance(error, InvalidToken) else "the token is not a signed JWT"
             raise Problem(401, reason, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'}) from None
 
+    async def sign_in(self, credential: str) -> tuple[Identity, Mapping[str, Any]]:
+        """Who shows a service key or a token, and all claims of the token; InvalidToken for what does not verify."""
+        try:
+            shown = credential.encode("ascii")
+        except UnicodeEncodeError:
+            raise InvalidToken("the token is not a signed JWT") from None
+        if self._is_service_key(shown):
+            return SERVICE, {}
+        token = read_header(credential)
+        claims = verify(token, await self._keys_for(token))
+        return check(claims, self._settings, self._clock())[0], claims
+
     async def aclose(self) -> None:
         if self._keys is not None:
             await self._keys.aclose()
 
     async def _identify(self, shown: bytes) -> Identity:
-        if self._service_key is not None and hmac.compare_digest(shown, self._service_key):
+        if self._is_service_key(shown):
             return SERVICE
         now = self._clock()
         digest = sha256(shown).digest()
@@ -73,6 +86,9 @@ class Authenticator:
         identity, expires = check(verify(token, await self._keys_for(token)), self._settings, now)
         self._remember(digest, identity, now, expires)
         return identity
+
+    def _is_service_key(self, shown: bytes) -> bool:
+        return self._service_key is not None and hmac.compare_digest(shown, self._service_key)
 
     async def _keys_for(self, token: Unverified) -> list[Key]:
         """The kind of key follows from our settings: no public key ever serves as a secret."""

@@ -7,15 +7,15 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 
 from penstock.artifact import Artifact
 from penstock.engine import commands
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Caller, Services, Shared
 from penstock.server.files import zip_routes
-from penstock.server.files.headers import Unsatisfiable, disposition, matches, read_range
 from penstock.server.files.links import link_to
+from penstock.server.files.send import send_file
 from penstock.server.files.signing import links_for
 from penstock.server.http.models import Shape
 from penstock.server.http.problems import Problem
@@ -173,39 +173,7 @@ async def read_artifact(
     if expires <= time.time():
         raise Problem(410, "this link has expired; ask for another")
     artifact = _current(await shared.app.engine.arun(commands.ArtifactsById([id])))
-    size, etag = artifact.size or 0, f'"{artifact.digest}"'
-    headers = {"ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
-    if matches(request.headers.get("if-none-match"), etag):
-        return Response(status_code=304, headers=headers)
-    whole_if_changed = request.headers.get("if-range") not in (None, etag)
-    try:
-        part = None if whole_if_changed else read_range(request.headers.get("range"), size)
-    except Unsatisfiable:
-        return Response(status_code=416, headers=headers | {"Content-Range": f"bytes */{size}"})
-    start, end = part or (0, size)
-    headers |= {
-        "Content-Type": artifact.content_type,
-        "Content-Length": str(end - start),
-        "Content-Disposition": disposition(artifact.name),
-        # should a browser show it all the same, it may do nothing
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-    }
-    if part:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
-    status = 206 if part else 200
-    if request.method == "HEAD":
-        return Response(status_code=status, headers=headers)
-    if size == 0:
-        opened = None
-    else:
-        try:
-            opened = await shared.app.artifacts.store.open(artifact.path, start, None if end == size else end)
-        except FileNotFoundError:
-            raise Problem(404, "its file is gone") from None
-        if opened.size != size:
-            raise Problem(404, "its file is being replaced; try again")
-    if purpose == "link":
+    response = await send_file(shared.app.artifacts.store, request, artifact)
+    if purpose == "link" and request.method != "HEAD" and response.status_code in (200, 206):
         await shared.app.engine.arun(commands.CountDownloads([id]))
-    return (
-        StreamingResponse(opened.chunks, status, headers) if opened else Response(status_code=status, headers=headers)
-    )
+    return response

@@ -51,7 +51,7 @@ class Address:
     def _address_of(self, scope: Scope) -> str:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         scheme, host, prefix = scope.get("scheme", "http"), headers.get("host", ""), ""
-        if self._trusts(scope):
+        if _trusts(scope, self._trusted):
             scheme = _first(headers, "x-forwarded-proto") or scheme
             host = _first(headers, "x-forwarded-host") or host
             prefix = _first(headers, "x-forwarded-prefix").rstrip("/")
@@ -62,15 +62,26 @@ class Address:
         prefix = prefix if _PREFIX.fullmatch(prefix) else ""
         return f"{'https' if scheme == 'https' else 'http'}://{host}{prefix}{scope.get('root_path', '').rstrip('/')}"
 
-    def _trusts(self, scope: Scope) -> bool:
-        client = scope.get("client")
-        if client is None or self._trusted is None:  # over a unix socket
-            return True
-        try:
-            peer = ipaddress.ip_address(client[0])
-        except ValueError:
-            return False
-        return any(peer in network for network in self._trusted)
+
+def client_of(scope: Scope, settings: ServerSettings) -> str:
+    """The address that a request comes from: what the last trusted proxy says, else the connection's own."""
+    headers = {name: value for name, value in scope["headers"] if name == b"x-forwarded-for"}
+    told: str = headers.get(b"x-forwarded-for", b"").decode("latin-1").rpartition(",")[2].strip()
+    if told and _trusts(scope, _networks(settings.trusted_proxies)):
+        return told[:100]
+    client: tuple[str, int] | None = scope.get("client")
+    return client[0] if client else ""
+
+
+def _trusts(scope: Scope, trusted: tuple[Network, ...] | None) -> bool:
+    client = scope.get("client")
+    if client is None or trusted is None:  # over a unix socket
+        return True
+    try:
+        peer = ipaddress.ip_address(client[0])
+    except ValueError:
+        return False
+    return any(peer in network for network in trusted)
 
 
 def absolute(path: str) -> str:
@@ -99,7 +110,7 @@ def _networks(given: str) -> tuple[Network, ...] | None:
 
 def without_token(query: bytes) -> bytes:
     """An address's query as a log may have it."""
-    return re.sub(rb"(^|&)((?:access_token|watch)=)[^&]*", rb"\1\2...", query)
+    return re.sub(rb"(^|&)((?:access_token|watch|once)=)[^&]*", rb"\1\2...", query)
 
 
 def scrub(scope: "dict[str, Any] | Scope") -> None:

@@ -1,0 +1,62 @@
+"""GET /dashboard/artifacts/{id}: a file to be looked at in a page, or downloaded."""
+
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock.artifact import Artifact
+from penstock.engine import commands
+from penstock.server.dependencies import Services
+from penstock.server.files.send import SANDBOX, send_file
+from penstock.server.http.problems import Problem
+
+PREVIEW = 65_536
+"""Bytes of a text that are shown."""
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+_TEXTS = ("text/plain", "text/csv", "text/markdown", "application/json", "application/x-ndjson")
+# Chromium shows no PDF in a sandbox. Its viewer is a process apart, and runs nothing on this origin; nothing else
+# could come of the file either, because its type is told and not guessed.
+_PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+_SHOWN_POLICY = f"{SANDBOX}; frame-ancestors 'self'"
+
+
+def preview_of(artifact: Artifact) -> str | None:
+    """How a page can show it: pdf, picture, audio, video, text; None for what is only to be downloaded. What could be
+    a document with scripts (HTML, SVG) is."""
+    kind = artifact.content_type.partition(";")[0].strip().lower()
+    if artifact.expired or not artifact.size:
+        return None
+    if kind == "application/pdf":
+        return "pdf"
+    if kind in _PICTURES:
+        return "picture"
+    if kind in _TEXTS or kind.endswith("+json"):
+        return "text"
+    return kind.partition("/")[0] if kind.startswith(("audio/", "video/")) else None
+
+
+async def preview(services: Services, request: Request) -> Response:
+    artifact = await _artifact(services, request.path_params["id"])
+    shown = preview_of(artifact) if "download" not in request.query_params else None
+    if shown is None or shown == "text":
+        return await send_file(services.app.artifacts.store, request, artifact)
+    policy = _PDF_POLICY if shown == "pdf" else _SHOWN_POLICY
+    return await send_file(services.app.artifacts.store, request, artifact, inline=True, policy=policy)
+
+
+async def read_text(services: Services, artifact: Artifact) -> str:
+    """The beginning of a text."""
+    opened = await services.app.artifacts.store.open(artifact.path, 0, min(artifact.size or 0, PREVIEW))
+    read = b"".join([chunk async for chunk in opened.chunks])
+    return read.decode("utf-8", "replace")
+
+
+async def _artifact(services: Services, id: str) -> Artifact:
+    try:
+        found = await services.app.engine.arun(commands.ArtifactsById([UUID(id)]))
+    except ValueError:
+        found = []
+    if not found or found[0].expired:
+        raise Problem(404, "there is no such file, or not any more")
+    return found[0]

@@ -1,0 +1,56 @@
+"""Answers of the database that pages share: what many look at is asked for once a second."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from penstock.engine.commands.command import Command
+from penstock.engine.postgres.engine import PostgresEngine
+
+T = TypeVar("T")
+
+FRESH = 0.9
+"""Seconds that an answer is good for."""
+_KEPT = 1000
+
+
+class Looks:
+    """Runs commands that only read. `count` is how many it has run."""
+
+    def __init__(self, engine: PostgresEngine, clock: Callable[[], float] = time.monotonic) -> None:
+        self.count = 0
+        self._engine = engine
+        self._clock = clock
+        self._answers: dict[bytes, tuple[float, asyncio.Future[Any]]] = {}
+
+    async def run(self, command: Command[T], *, fresh: bool) -> T:
+        """`fresh` asks in any case; others may then have the answer."""
+        key = type(command).__name__.encode() + msgspec.json.encode(command)
+        now = self._clock()
+        known = self._answers.get(key)
+        if not fresh and known is not None and now - known[0] < FRESH:
+            answer: T = await asyncio.shield(known[1])
+            return answer
+        asked = asyncio.ensure_future(self._ask(command))
+        self._forget(now)
+        self._answers[key] = now, asked
+        try:
+            return await asyncio.shield(asked)
+        except BaseException:
+            self._answers.pop(key, None)
+            raise
+
+    async def _ask(self, command: Command[T]) -> T:
+        self.count += 1
+        return await self._engine.arun(command)
+
+    def _forget(self, now: float) -> None:
+        if len(self._answers) < _KEPT:
+            old = [key for key, (moment, _) in self._answers.items() if now - moment >= FRESH]
+        else:
+            old = list(self._answers)
+        for key in old:
+            del self._answers[key]

@@ -1,0 +1,103 @@
+"""What a page of the dashboard is: a path, a template of the same name as its function, and a function that gives the
+template what it shows. `docs/changing.md` walks through adding one."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from starlette.datastructures import QueryParams
+
+from penstock.engine.commands.command import Command
+from penstock.server.dashboard.looks import Looks
+from penstock.server.dashboard.session import Session
+from penstock.server.dependencies import Services
+
+T = TypeVar("T")
+Context = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a page is made from: who looks, what the address says, and what the database answers."""
+
+    services: Services
+    session: Session
+    path: Mapping[str, str]
+    query: QueryParams
+    looks: Looks
+    live: bool = False
+    """It is looked at again because it is open somewhere: then an answer of this second will do."""
+
+    async def run(self, command: Command[T]) -> T:
+        """Asks the engine. Pages that are open ask once a second together, not each for itself."""
+        return await self.looks.run(command, fresh=not self.live)
+
+
+Load = Callable[[Look], Awaitable[Context]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    path: str
+    title: str
+    name: str
+    load: Load
+    icon: str | None = None
+    """Of its place in the navigation; without one it has none."""
+    under: str | None = None
+    """The path of the page that it belongs to, which the navigation then marks."""
+
+    @property
+    def template(self) -> str:
+        return f"{self.name}.html"
+
+
+class Form(dict[str, str]):
+    """What was sent with an action, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of an action: said on the page that is shown next."""
+
+    said: str
+    to: str
+    """A path of ours."""
+
+
+Act = Callable[[Look, Form], Awaitable[Done]]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    path: str
+    act: Act
+
+
+@dataclass(slots=True)
+class Section:
+    """A module's pages and actions: `section = Section()`, then `@section.page(…)` and `@section.action(…)`."""
+
+    pages: list[Page] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+
+    def page(
+        self, path: str, title: str, *, icon: str | None = None, under: str | None = None
+    ) -> Callable[[Load], Load]:
+        """A page for everybody who has signed in. Blocks of its template whose names begin with `live_` are rendered
+        anew while it is open, and replaced where the page has `data-live="…"` with the rest of the name."""
+
+        def add(load: Load) -> Load:
+            self.pages.append(Page(path, title, getattr(load, "__name__", ""), load, icon, under))
+            return load
+
+        return add
+
+    def action(self, path: str) -> Callable[[Act], Act]:
+        """What a form on a page does: POST, by operators only, with the form's token."""
+
+        def add(act: Act) -> Act:
+            self.actions.append(Action(path, act))
+            return act
+
+        return add

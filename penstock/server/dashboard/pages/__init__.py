@@ -1,0 +1,8 @@
+"""The pages, in the order of the navigation. A new one is a module here, with a `section`, and a template."""
+
+from collections.abc import Sequence
+
+from penstock.server.dashboard.page import Section
+from penstock.server.dashboard.pages import overview
+
+SECTIONS: Sequence[Section] = (overview.section,)

@@ -1,0 +1,114 @@
+"""The first page: how much there is to do, how long it waits, and who does it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from penstock.engine import commands
+from penstock.engine.commands import LiveWorker, Queue
+from penstock.server.dashboard import words
+from penstock.server.dashboard.page import Context, Look, Section
+
+section = Section()
+
+LATE = 60.0
+"""Seconds after which a job that is ready has waited for long enough to be shown in another colour."""
+
+
+class Figure(NamedTuple):
+    label: str
+    value: str
+    note: str
+    path: str
+    tone: str = ""
+
+
+class Part(NamedTuple):
+    """Of a bar, in per cent."""
+
+    name: str
+    start: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    name: str
+    paused: bool
+    ready: int
+    running: int
+    scheduled: int
+    blocked: int
+    oldest: float | None
+    limit: int | None
+    workers: int
+    parts: Sequence[Part]
+
+    @property
+    def late(self) -> bool:
+        return self.oldest is not None and self.oldest > LATE and not self.paused
+
+    @property
+    def unattended(self) -> bool:
+        """Something is to be done, and nobody is there for it."""
+        return self.workers == 0 and self.ready > 0
+
+
+@section.page("/", "Overview", icon="overview")
+async def overview(look: Look) -> Context:
+    queues = queue_rows(await look.run(commands.QueueStats()), workers := await look.run(commands.Workers()))
+    return {"figures": _figures(queues, workers), "queues": queues, "charts": ()}
+
+
+def queue_rows(queues: Iterable[Queue], workers: Iterable[LiveWorker]) -> list[QueueRow]:
+    """Every queue with who attends to it; bars are drawn beside that of the deepest."""
+    found = list(queues)
+    attended: dict[str, int] = {}
+    for worker in workers:
+        for name in worker.queues:
+            attended[name] = attended.get(name, 0) + 1
+    deepest = max((queue.ready + queue.running + queue.scheduled + queue.blocked for queue in found), default=0)
+    return [_row(queue, attended.get(queue.name, 0), deepest) for queue in found]
+
+
+def _row(queue: Queue, workers: int, deepest: int) -> QueueRow:
+    limit = queue.settings.get("max_running")
+    return QueueRow(
+        queue.name, queue.paused, queue.ready, queue.running, queue.scheduled, queue.blocked,
+        queue.oldest_ready_seconds, limit if isinstance(limit, int) else None, workers,
+        _parts(deepest, running=queue.running, ready=queue.ready, later=queue.scheduled + queue.blocked),
+    )  # fmt: skip
+
+
+def _parts(whole: int, **counts: int) -> list[Part]:
+    parts, start = [], 0.0
+    for name, count in counts.items():
+        width = round(100 * count / whole, 2) if whole else 0.0
+        if count:
+            parts.append(Part(name, round(start, 2), max(width, 0.5)))
+        start += width
+    return parts
+
+
+def _figures(queues: Sequence[QueueRow], workers: Sequence[LiveWorker]) -> list[Figure]:
+    ready, running = sum(queue.ready for queue in queues), sum(queue.running for queue in queues)
+    later = sum(queue.scheduled + queue.blocked for queue in queues)
+    oldest = max((queue.oldest for queue in queues if queue.oldest is not None), default=None)
+    paused = sum(queue.paused for queue in queues)
+    hosts = len({worker.host for worker in workers})
+    return [
+        Figure("Ready", words.short(ready), f"{words.short(later)} more later", "/jobs?state=ready"),
+        Figure("Running", words.short(running), f"in {_counted(len(queues), 'queue')}", "/jobs?state=running"),
+        Figure("Oldest ready", words.duration(oldest), _paused(paused), "/jobs?state=ready",
+               "paused" if oldest is not None and oldest > LATE else ""),
+        Figure("Workers", words.short(len(workers)), f"on {_counted(hosts, 'host')}", "/",
+               "" if workers or not ready else "failed"),
+    ]  # fmt: skip
+
+
+def _paused(queues: int) -> str:
+    return f"{_counted(queues, 'queue')} paused" if queues else "nothing is paused"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

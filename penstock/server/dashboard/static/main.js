@@ -1,0 +1,44 @@
+// What every page has: live regions, dialogs, the theme, the keyboard, times that pass.
+import "./chart.js";
+import "./live.js";
+import { tick } from "./times.js";
+
+const root = document.documentElement;
+
+for (const button of document.querySelectorAll("[data-theme-switch]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const chosen = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
+    root.dataset.theme = chosen;
+    try { localStorage.setItem("penstock-theme", chosen); } catch { /* for this page, then */ }
+  });
+}
+
+document.addEventListener("click", (event) => {
+  const opener = event.target.closest("[data-opens]");
+  if (opener) document.getElementById(opener.dataset.opens)?.showModal();
+  if (event.target.closest("[data-closes]")) event.target.closest("dialog")?.close();
+  if (event.target instanceof HTMLDialogElement) event.target.close(); // beside it
+  const copier = event.target.closest("[data-copies]");
+  if (copier) navigator.clipboard?.writeText(copier.dataset.copies).then(() => {
+    copier.classList.add("done");
+    setTimeout(() => copier.classList.remove("done"), 1200);
+  });
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+  event.preventDefault();
+  document.getElementById("search")?.focus();
+});
+
+// empty fields of a filter do not belong into the address
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "get") return;
+  for (const field of event.target.elements) if (!field.value) field.disabled = true;
+  setTimeout(() => { for (const field of event.target.elements) field.disabled = false; });
+});
+
+setInterval(tick, 1000);

@@ -1,0 +1,60 @@
+// Makes an element's children those of some HTML, and keeps whatever is the same: what has the focus, what is scrolled,
+// what was opened or typed.
+const ours = (node) => node.nodeType === 1 && node.hasAttribute("data-drawn"); // made by a script, not by the server
+const key = (node) => (node.nodeType === 1 ? node.dataset.key || node.id || null : null);
+const alike = (one, other) => one.nodeType === other.nodeType && one.nodeName === other.nodeName;
+const KEPT = new Set(["open", "checked", "value", "hidden"]);
+
+export function morph(target, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const focused = document.activeElement;
+  children(target, template.content);
+  if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+}
+
+function after(node) {
+  do node = node.nextSibling; while (node && ours(node));
+  return node;
+}
+
+function children(old, fresh) {
+  const keyed = new Map();
+  for (const each of old.children) if (key(each)) keyed.set(key(each), each);
+  let current = old.firstChild;
+  if (current && ours(current)) current = after(current);
+  for (const wanted of [...fresh.childNodes]) {
+    const name = key(wanted);
+    let found = name ? keyed.get(name) : current && !key(current) && alike(current, wanted) ? current : null;
+    if (found && !alike(found, wanted)) found = null;
+    if (!found) {
+      old.insertBefore(wanted, current);
+      continue;
+    }
+    if (found === current) current = after(current);
+    else old.insertBefore(found, current);
+    if (name) keyed.delete(name);
+    patch(found, wanted);
+  }
+  while (current) {
+    const gone = current;
+    current = after(current);
+    gone.remove();
+  }
+}
+
+function patch(old, fresh) {
+  if (old.nodeType !== 1) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  if (old.isEqualNode(fresh)) return;
+  for (const { name, value } of fresh.attributes) {
+    if (!KEPT.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!KEPT.has(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  }
+  if (old.nodeName === "PROGRESS") old.value = fresh.value;
+  children(old, fresh);
+}
