@@ -146,7 +146,11 @@ class NotMigrated(PenstockError):
 
 
 class ProgramTooOld(PenstockError):
-    """The database was migrated by a version that no longer serves programs of this one."""
+    """The database was migrated by a version that no longer serves programs of this one, or a server is of such."""
+
+
+class ServerTooOld(PenstockError):
+    """The server that a worker reaches over HTTP is of a version from before what this one needs."""
 
 
 class DatabaseUnavailable(PenstockError):

@@ -6,7 +6,15 @@ from typing import Any
 import msgspec
 
 from penstock.engine.http.errors import ApiUnreachable, KeyRefused
-from penstock.errors import DuplicateKey, InvalidInput, LeaseLost, PayloadTooLarge, PenstockError, StorageFull
+from penstock.errors import (
+    DuplicateKey,
+    InvalidInput,
+    LeaseLost,
+    PayloadTooLarge,
+    PenstockError,
+    ProgramTooOld,
+    StorageFull,
+)
 
 RESTART = 10.0
 """Seconds to go on asking an API that was there before: it may be restarting."""
@@ -42,6 +50,8 @@ def refusal(status: int, body: bytes, api: str) -> PenstockError:
             return DuplicateKey(field, said)
         case 410:
             return LeaseLost(said)
+        case 426:
+            return ProgramTooOld(said)
         case 413:
             return PayloadTooLarge(field, said)
         case 507:

@@ -17,6 +17,7 @@ import msgspec
 from penstock.engine.commands import Claim, CompleteAndEnqueue, ExtendLease
 from penstock.engine.commands.command import MOST_JOBS, Command
 from penstock.engine.faults import Faults
+from penstock.engine.http import contract
 from penstock.engine.http.answers import Tries, refusal
 from penstock.engine.http.errors import ApiUnreachable, no_database
 from penstock.engine.http.keeper import HttpKeeper
@@ -54,6 +55,8 @@ class HttpEngine:
         self.keeper = HttpKeeper(self)
         self._patience = patience
         self._met = False
+        self._server: str | None = None
+        """What the server has said of its version."""
         self._lock = threading.Lock()
         self._sync: tuple[int, httpx.Client] | None = None
         self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = WeakKeyDictionary()
@@ -139,6 +142,10 @@ class HttpEngine:
         }  # fmt: skip
 
     def read_answer(self, response: "httpx.Response") -> bytes:
+        said = response.headers.get(contract.HEADER)
+        if said != self._server:
+            contract.check_server(self.url, said)
+            self._server = said
         if response.status_code < 300:
             self._met = True
             self.outage.end()
@@ -179,7 +186,8 @@ class HttpEngine:
 
     def _settings(self) -> dict[str, Any]:
         limits = _httpx().Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=_KEPT_OPEN)
-        return {"headers": {"authorization": f"Bearer {self.key}", "user-agent": "penstock"}, "limits": limits}
+        headers = {"authorization": f"Bearer {self.key}", "user-agent": "penstock", **contract.SAID}
+        return {"headers": headers, "limits": limits}
 
     def close(self) -> None:
         with self._lock:

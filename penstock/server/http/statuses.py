@@ -16,6 +16,7 @@ _MEANINGS = {
     413: "The body or the params are too large.",
     415: "A kind of file that is not taken here.",
     422: "A field is refused; `errors` names it.",
+    426: "The worker is of a version that is no longer served; the detail says what to do.",
     429: "Your quota is used up; Retry-After says when to come back.",
     502: "The site that was to be asked did not answer, or not well.",
     503: "The database cannot be reached; try again.",

@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command, result_of
+from penstock.engine.http import contract
 from penstock.engine.http.wire import SENT, Beat, Beaten, ClaimOrWait, CompletionBody, encoded, path_of
 from penstock.engine.postgres.engine import PostgresEngine
-from penstock.errors import InvalidInput, LeaseLost
+from penstock.errors import InvalidInput, LeaseLost, ProgramTooOld
 from penstock.json import clean, encode_output, loads
 from penstock.server.dependencies import Services, Shared, service_only
 from penstock.server.http.problems import Problem
@@ -157,12 +158,14 @@ def _serve(kind: type[Command[Any]]) -> None:
     path = path_of(kind)
 
     async def answer(request: Request, shared: Shared) -> Response:
+        _refuse_old(request)
         body = await request.body()
         refuse_many(body)
         command = read(decode, body)
         _refuse_twice(command)
         try:
-            return Response(encoded(await run(command, Asked(request, shared))), media_type="application/json")
+            answer = encoded(await run(command, Asked(request, shared)))
+            return Response(answer, headers=contract.SAID, media_type="application/json")
         except LeaseLost as error:
             raise Problem(410, str(error)) from None
 
@@ -170,9 +173,16 @@ def _serve(kind: type[Command[Any]]) -> None:
     router.add_api_route(
         path, answer, methods=["POST"], operation_id=path.rpartition("/")[2].replace("-", "_"),
         summary=summary.rstrip("."), description=more or None, response_class=Response,
-        responses=problems(403, 409, 410),
+        responses=problems(403, 409, 410, 426),
         openapi_extra=described_as(shape, result_of(kind)),
     )  # fmt: skip
+
+
+def _refuse_old(request: Request) -> None:
+    try:
+        contract.refuse_worker(request.headers.get(contract.HEADER))
+    except ProgramTooOld as error:
+        raise Problem(426, str(error), headers={"Upgrade": f"penstock/{contract.SERVES}", **contract.SAID}) from None
 
 
 def read(decode: Callable[[bytes], Any], body: bytes) -> Any:
