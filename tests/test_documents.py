@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.run_document import blocks, run
+
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted(ROOT.glob("recipes/penstock_recipes/*/README.md"))
-GUIDES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "recipes" / "README.md"]
+GUIDES = [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "recipes" / "README.md"]
+RUN = [document for document in [*GUIDES, *RECIPES] if any(block.runs for block in blocks(document))]
+SHOWN = [document for document in [*GUIDES, *RECIPES] if document not in RUN]
 
 
 def _run(document: Path, folder: Path, **environment: str) -> None:
@@ -25,9 +29,25 @@ def _run(document: Path, folder: Path, **environment: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("document", [*GUIDES, *RECIPES], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("document", RUN, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_block_of_a_guide_runs(document: Path, url: str, tmp_path: Path) -> None:
     _run(document, tmp_path, DATABASE_URL=url)
+
+
+def test_what_is_only_shown_is_well_formed() -> None:
+    for document in SHOWN:
+        run(document)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ['```python title="Celery"\ndef half(:\n```\n', "```json\n{\n```\n", "```toml\na =\n```\n", "```yaml\na: 1\n```\n"],
+)
+def test_a_block_that_is_broken_or_of_no_known_language_is_found(broken: str, tmp_path: Path) -> None:
+    document = tmp_path / "broken.md"
+    document.write_text(broken)
+    with pytest.raises((SyntaxError, ValueError, SystemExit)):
+        run(document)
 
 
 @pytest.mark.parametrize("document", RECIPES, ids=lambda path: path.parent.name)
