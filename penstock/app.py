@@ -162,7 +162,7 @@ class Penstock:
 
     def add_page(self, path: str, folder: Traversable, *, title: str, about: str = "") -> None:
         """A page of the application's own: the folder's index.html at `path`, its other files below, none of them with
-        a script or style inside. `/penstock.js` has what they may need; docs/web.md says how."""
+        a script or style inside. `/penstock.js` has what they may need; docs/guides/web.md says how."""
         page = Page(path, folder, title, about)
         if page in self.pages:
             return

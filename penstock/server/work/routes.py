@@ -1,5 +1,5 @@
 """Workers over HTTP, with the service key: each command that a worker gives is posted under its name, and answered with
-what it gives. See docs/remote-workers.md."""
+what it gives. See docs/guides/remote-workers.md."""
 
 import inspect
 import re
