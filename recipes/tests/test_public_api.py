@@ -1,4 +1,4 @@
-"""The recipes use what is documented for every application, and nothing else: docs/guides/applications.md has the list."""
+"""The recipes use what is documented for every application, and nothing else: docs/guides/applications.md lists it."""
 
 import ast
 import importlib

@@ -8,19 +8,47 @@ Entry = str | Mapping[str, "str | Sequence[Entry]"]
 NAV: list[Entry] = [
     {"Start": ["index.md", "installing.md"]},
     {
+        "Concepts": [
+            "concepts/jobs.md", "concepts/leases.md", "concepts/claims.md", "concepts/flows.md", "concepts/history.md",
+            "concepts/glossary.md",
+        ]
+    },
+    {
         "Guides": [
-            "client.md", "worker.md", "schedules.md", "artifacts.md", "testing.md", "server.md", "applications.md",
-            "auth.md", "push.md", "remote-workers.md", "engine.md", "deploying.md", "operations.md",
+            {
+                "Jobs": [
+                    "guides/enqueueing.md", "guides/transactions.md", "guides/retries.md", "guides/flows.md",
+                    "guides/limits.md", "guides/cron.md", "guides/artifacts.md", "guides/testing.md",
+                ]
+            },
+            {
+                "Workers": [
+                    "guides/workers.md", "guides/remote-workers.md", "guides/push.md", "guides/sql.md",
+                ]
+            },
+            {"HTTP": ["guides/server.md", "guides/auth.md", "guides/applications.md"]},
+            {
+                "In production": [
+                    "guides/deploying.md", "guides/operations.md", "guides/monitoring.md", "guides/pgbouncer.md",
+                ]
+            },
+            {"More": ["guides/"]},
         ]
     },
     {"Recipes": ["recipes/index.md", "recipes/"]},
     {
         "Reference": [
-            {"Python": ["reference/python/"]}, "reference/sql.md", "reference/http.md", "reference/commands.md",
-            "reference/settings.md", "glossary.md",
+            {
+                "Python": [
+                    "reference/python/application.md", "reference/python/handlers.md", "reference/python/context.md",
+                    "reference/python/jobs.md", "reference/python/worker.md", "reference/python/errors.md",
+                    "reference/python/",
+                ]
+            },
+            "reference/sql.md", "reference/http.md", "reference/commands.md", "reference/settings.md",
         ]
     },
-    {"Project": ["changing.md", {"Decisions": ["decisions/"]}, "project/"]},
+    {"Project": ["project/changing.md", "project/", {"Decisions": ["decisions/"]}]},
 ]  # fmt: skip
 
 
@@ -44,7 +72,7 @@ def _written(entries: Sequence[Entry], pages: Path, listed: set[str]) -> str:
         else:
             for title, inner in entry.items():
                 below = f'"{inner}"' if isinstance(inner, str) else _written(inner, pages, listed)
-                shown.append(f'{{ "{title}" = {below} }}')
+                shown += [f'{{ "{title}" = {below} }}'] if below != "[]" else []
     return "[" + ", ".join(shown) + "]"
 
 

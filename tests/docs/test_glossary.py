@@ -8,7 +8,9 @@ LINE = re.compile(r"^\| \*\*(.+?)\*\* \|", re.MULTILINE)
 
 
 def test_the_words_of_the_glossary_are_used() -> None:
-    words = [word for line in LINE.findall((ROOT / "docs/concepts/glossary.md").read_text()) for word in line.split(", ")]
+    words = [
+        word for line in LINE.findall((ROOT / "docs/concepts/glossary.md").read_text()) for word in line.split(", ")
+    ]
     assert len(words) == len(set(words))
     code = "\n".join(
         file.read_text().lower().replace("_", " ")

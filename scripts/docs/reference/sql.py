@@ -9,7 +9,7 @@ from scripts.docs.reference.tables import code, prose, table
 
 SQL = Path(__file__).parents[3] / "penstock" / "sql"
 FUNCTION = re.compile(
-    r"\A((?:--[^\n]*\n)*)create or replace function penstock\.(\w+)\(([^$]*?)\)\s*returns (.*?)\s*\n?language",
+    r"\A((?:--[^\n]*\n)*)create or replace function penstock\.(\w+)\(([^$]*?)\)\s*(?:returns ([^$]*?)\s*)?\n?language",
     re.DOTALL,
 )
 VIEW = re.compile(r"((?:^--[^\n]*\n)*)^create (?:or replace )?view penstock\.(\w+)[^;]*?;", re.DOTALL | re.MULTILINE)
@@ -75,7 +75,10 @@ def functions() -> dict[str, Function]:
         if match is None:
             raise SystemExit(f"{path.name}: a comment and a function were expected")
         comment, name, arguments, returns = match.groups()
-        found[name] = Function(name, arguments, " ".join(returns.split()), _prose(comment))
+        given = [part for part in _split(arguments) if part.split()[:1] != ["out"]]
+        results = [" ".join(part.split()[1:]) for part in _split(arguments) if part.split()[:1] == ["out"]]
+        returned = " ".join((returns or ", ".join(results)).split())
+        found[name] = Function(name, ",".join(given), returned, _prose(comment))
     return found
 
 
@@ -125,8 +128,11 @@ def _one(function: Function) -> str:
 
 
 def _prose(comment: str) -> str:
+    """Lines that are set in begin a paragraph."""
     lines = [line.removeprefix("--").removeprefix(" ") for line in comment.strip().splitlines()]
-    return prose("\n".join(line if not line.startswith(" ") else f"\n    {line.strip()}\n" for line in lines))
+    shown = [f"\n{line.strip()}" if line.startswith(" ") and not last.startswith(" ") else line.strip()
+             for last, line in zip(["", *lines], lines, strict=False)]  # fmt: skip
+    return prose("\n".join(shown))
 
 
 def _split(text: str) -> list[str]:
