@@ -15,7 +15,7 @@ READMES = sorted(PACKAGE.rglob("*.md"))
 
 def documented() -> tuple[set[str], set[str]]:
     """Modules of Python, and names in SQL."""
-    _, _, section = (ROOT / "docs" / "applications.md").read_text("utf-8").partition("\n## What is public\n")
+    _, _, section = (ROOT / "docs" / "guides" / "applications.md").read_text("utf-8").partition("\n## What is public\n")
     tables = (re.findall(r"^\| (`penstock.*?) \|", table, re.MULTILINE) for table in section.split("| in SQL |"))
     modules, names = (set(re.findall(r"`(penstock[\w.]*)", " ".join(rows))) for rows in tables)
     assert modules
