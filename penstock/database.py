@@ -32,9 +32,12 @@ class Home:
         self._starting = threading.Lock()
 
     @property
-    def embedded(self) -> bool:
-        """Whether it is a Postgres of this folder's own, which runs."""
-        return self._embedded is not None
+    def shown(self) -> str:
+        """Which database it is, for people: no password, no user."""
+        from penstock.engine.postgres.address import shown_address
+
+        url = self.url()
+        return shown_address(url) if self._embedded is None else f"embedded Postgres under {self.folder}"
 
     def url(self, progress: "Progress | None" = None) -> str:
         """The database's address; starts the embedded Postgres when there is no other. `progress`: of migrating it."""

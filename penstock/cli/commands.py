@@ -14,6 +14,7 @@ from penstock.cli.queues import queues
 from penstock.cli.schedules import schedules
 from penstock.cli.server import server, up
 from penstock.cli.token import token
+from penstock.cli.top import top
 from penstock.cli.wake import wake
 from penstock.cli.worker import tick, worker
 from penstock.cli.workers import workers
@@ -30,6 +31,7 @@ cli.command()(up)
 cli.command()(server)
 cli.command()(worker)
 cli.command()(tick)
+cli.command()(on_database(top))
 cli.command()(on_database(workers))
 cli.command()(on_database(wake))
 cli.command()(migrate)

@@ -13,7 +13,6 @@ from rich.markup import escape
 from penstock.app import Penstock
 from penstock.cli.output import err
 from penstock.cli.try_it import commands_for, key_in_shell
-from penstock.engine.postgres.address import shown_address
 from penstock.logs import counted, shown
 
 log = logging.getLogger("penstock.up")
@@ -63,10 +62,8 @@ class Started:
             yield f"as a user: penstock token --sub ada{folder}"
 
     def _database(self) -> str:
-        embedded = self.app.home.embedded
-        place = f"embedded Postgres under {self.app.folder}" if embedded else shown_address(self.app.url())
         brought = f", {counted(len(self.applied), 'migration')} applied" if self.applied else ""
-        return f"{place}, schema {self.app.engine.schema}{brought}"
+        return f"{self.app.home.shown}, schema {self.app.engine.schema}{brought}"
 
     def _files(self) -> str:
         address = self.app.artifacts.storage.address

@@ -33,7 +33,7 @@ def known(app: Penstock) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_commands_options_queues_kinds_and_schedules_are_offered(penstock: Command) -> None:
-    assert {"up", "jobs", "enqueue"} <= set(offered(penstock, "penstock "))
+    assert {"init", "up", "top", "enqueue"} <= set(offered(penstock, "penstock "))
     assert offered(penstock, "penstock queues pa") == ["pause"]
     assert "--state" in offered(penstock, "penstock jobs list --")
     assert offered(penstock, "penstock jobs list --queue ma") == ["mail"]

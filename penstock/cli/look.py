@@ -1,0 +1,84 @@
+"""What `penstock top` sees in one look, and what follows from several: values, nothing of a terminal."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.app import Penstock
+from penstock.engine import commands
+from penstock.engine.commands import LiveWorker, Queue
+
+WINDOW = 10.0
+"""Seconds over which a rate is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`at` is by a clock that only goes forward; `runs` and `failures` count since the beginning."""
+
+    at: float
+    queues: Sequence[Queue]
+    workers: Sequence[LiveWorker]
+    runs: int
+    failures: int
+    took: float
+    """Seconds that it took to find out."""
+
+    @property
+    def ready(self) -> int:
+        return sum(queue.ready for queue in self.queues)
+
+    @property
+    def running(self) -> int:
+        return sum(queue.running for queue in self.queues)
+
+
+def look_at(app: Penstock) -> Look:
+    """Three small questions: queues, workers with what they run, and totals by kind."""
+    began = time.monotonic()
+    queues, workers = app.queues.list(), app.workers.list()
+    # an empty queue that somebody serves is one too
+    unseen = {name for worker in workers for name in worker.queues} - {queue.name for queue in queues}
+    queues += [Queue(name, False, {}, 0, 0, 0, 0, None) for name in sorted(unseen)]
+    totals = app.engine.run(commands.Totals())
+    now = time.monotonic()
+    runs, failures = sum(each.runs for each in totals), sum(each.failures for each in totals)
+    return Look(now, queues, workers, runs, failures, now - began)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """A second; None before there were two looks."""
+
+    runs: float | None
+    failures: float | None
+
+
+class Looks:
+    """The last ones, as far as rates need them."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Look] = deque()
+        self.speeds: deque[float] = deque(maxlen=60)
+        """Runs a second between one look and the next, the latest last."""
+
+    def add(self, look: Look) -> None:
+        if self._kept and look.at > self._kept[-1].at:
+            self.speeds.append(max(0, look.runs - self._kept[-1].runs) / (look.at - self._kept[-1].at))
+        self._kept.append(look)
+        while len(self._kept) > 2 and look.at - self._kept[1].at >= WINDOW:
+            self._kept.popleft()
+
+    @property
+    def latest(self) -> Look:
+        return self._kept[-1]
+
+    @property
+    def rates(self) -> Rates:
+        if len(self._kept) < 2:
+            return Rates(None, None)
+        first, last = self._kept[0], self._kept[-1]
+        seconds = last.at - first.at
+        # counters go back when history is dropped
+        return Rates(max(0, last.runs - first.runs) / seconds, max(0, last.failures - first.failures) / seconds)
