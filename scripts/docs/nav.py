@@ -1,4 +1,4 @@
-"""The order of the pages. Every page has a place here, or below a folder that ends with a stroke."""
+"""The order of the pages. Every page has a place here, or below a folder, which ends with a stroke."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,13 +26,17 @@ NAV: list[Entry] = [
                     "guides/workers.md", "guides/remote-workers.md", "guides/push.md", "guides/sql.md",
                 ]
             },
-            {"HTTP": ["guides/server.md", "guides/auth.md", "guides/applications.md"]},
+            {
+                "HTTP": [
+                    "guides/server.md", "guides/auth.md", "guides/dashboard.md", "guides/applications.md",
+                ]
+            },
             {
                 "In production": [
                     "guides/deploying.md", "guides/operations.md", "guides/monitoring.md", "guides/pgbouncer.md",
                 ]
             },
-            {"More": ["guides/"]},
+            {"More": ["guides/", "/"]},
         ]
     },
     {"Recipes": ["recipes/index.md", "recipes/"]},
@@ -77,7 +81,7 @@ def _written(entries: Sequence[Entry], pages: Path, listed: set[str]) -> str:
 
 
 def _below(folder: str, pages: Path, listed: set[str]) -> list[str]:
-    found = (page.relative_to(pages).as_posix() for page in sorted((pages / folder).glob("*.md")))
+    found = (page.relative_to(pages).as_posix() for page in sorted((pages / folder.lstrip("/")).glob("*.md")))
     return [page for page in found if page not in listed]
 
 

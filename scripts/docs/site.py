@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -18,16 +17,16 @@ from scripts.docs.pages import ROOT, lay_out
 CONFIG = Path(__file__).parent / "zensical.toml"
 WORKSHOP = ROOT / ".cache" / "docs"
 SITE = ROOT / "site"
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def build(site: Path = SITE, workshop: Path = WORKSHOP) -> Path:
     """Builds this version below `site`, beside those that are there; a warning, such as a broken link, ends it."""
     prepare(workshop)
-    done = subprocess.run(
-        [*_zensical(), "build", "--strict", "--clean"], cwd=workshop, env={**os.environ, "NO_COLOR": "1"}
-    )
+    done = subprocess.run([*_zensical(), "build", "--strict", "--clean"], cwd=workshop, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit("The documentation has warnings, which count as errors: see above.")
+        said, _, _ = (done.stdout + done.stderr).partition("Traceback")
+        raise SystemExit(COLOUR.sub("", said) + "The documentation has warnings, which count as errors: see above.")
     version = this_version()
     place = site / version
     shutil.rmtree(place, ignore_errors=True)
