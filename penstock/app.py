@@ -28,6 +28,7 @@ from penstock.jobs import Jobs
 from penstock.json import MAX_PAYLOAD
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
+from penstock.operations import Audit, Operations, Operator
 from penstock.outcome import Outcome
 from penstock.page import Page
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
@@ -108,6 +109,8 @@ class Penstock:
         self.queues = Queues(self.engine)
         self.usage = Meter(self.engine)
         self.workers = Workers(self.engine)
+        self.operations = Operations(self.engine)
+        self.audit = Audit(self.engine)
         address = artifacts or os.environ.get("PENSTOCK_ARTIFACTS") or Path(folder) / "artifacts"
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
         self.routers: list[APIRouter] = []
@@ -121,6 +124,10 @@ class Penstock:
         self._failure_hooks: list[FailureHook] = []
         self._slots: dict[str, int] = {}
         self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
+
+    def operator(self, who: str) -> Operator:
+        """What somebody does by hand: each of its methods leaves a line in `app.audit` that says who it was."""
+        return Operator(self.engine, self.schedules, who)
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""

@@ -93,24 +93,24 @@ class Schedules:
 
     def pause(self, name: str) -> None:
         """Nothing of the schedule is fired until `resume`; what it has enqueued goes on."""
-        run(self._engine.run, _pause(name, self._code))
+        run(self._engine.run, pause_script(name, self._code))
 
     async def apause(self, name: str) -> None:
-        await arun(self._engine.arun, _pause(name, self._code))
+        await arun(self._engine.arun, pause_script(name, self._code))
 
     def resume(self, name: str) -> None:
         """Goes on with the next tick from now; those of the pause are not caught up."""
-        run(self._engine.run, _resume(name, self._code))
+        run(self._engine.run, resume_script(name, self._code))
 
     async def aresume(self, name: str) -> None:
-        await arun(self._engine.arun, _resume(name, self._code))
+        await arun(self._engine.arun, resume_script(name, self._code))
 
     def run_now(self, name: str) -> JobHandle[Any]:
         """Enqueues a job of the schedule at once, paused or not; its ticks come as they would."""
-        return JobHandle(self._engine, run(self._engine.run, _run_now(name, self._code)))
+        return JobHandle(self._engine, run(self._engine.run, run_script(name, self._code)))
 
     async def arun_now(self, name: str) -> JobHandle[Any]:
-        return JobHandle(self._engine, await arun(self._engine.arun, _run_now(name, self._code)))
+        return JobHandle(self._engine, await arun(self._engine.arun, run_script(name, self._code)))
 
     def remove(self, name: str) -> bool:
         """Whether there was one. A schedule of the code comes back with the next worker that defines it."""
@@ -144,17 +144,17 @@ def _list() -> Script[Listed]:
     return cast(Listed, recorded.schedules)
 
 
-def _pause(name: str, code: Mapping[str, Schedule]) -> Script[None]:
+def pause_script(name: str, code: Mapping[str, Schedule]) -> Script[None]:
     yield from _find(name, code)
     yield commands.PauseSchedule(name)
 
 
-def _resume(name: str, code: Mapping[str, Schedule]) -> Script[None]:
+def resume_script(name: str, code: Mapping[str, Schedule]) -> Script[None]:
     schedule, now = yield from _find(name, code)
     yield commands.ResumeSchedule(name, next_tick(schedule.cron, schedule.tz, now))
 
 
-def _run_now(name: str, code: Mapping[str, Schedule]) -> Script[UUID]:
+def run_script(name: str, code: Mapping[str, Schedule]) -> Script[UUID]:
     yield from _find(name, code)
     return cast(UUID, (yield commands.RunSchedule(name)))
 

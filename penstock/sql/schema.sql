@@ -32,6 +32,11 @@ CREATE FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_pa
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: add_audit(text, text, text, jsonb, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb DEFAULT '{}'::jsonb, p_jobs integer DEFAULT NULL::integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: add_edges(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
     LANGUAGE plpgsql
@@ -275,6 +280,11 @@ CREATE FUNCTION penstock.cancel_mine(p_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: cancel_operation(uuid, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.cancel_operation(p_id uuid, p_who text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: cancel_tree(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text DEFAULT 'cancelled'::text) RETURNS uuid[]
     LANGUAGE plpgsql
@@ -318,6 +328,11 @@ CREATE FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims integer
 CREATE FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) RETURNS SETOF penstock.artifacts
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: continue_operation(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.continue_operation(p_chunk integer DEFAULT 1000) RETURNS boolean
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: count_children(penstock.jobs, boolean); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1001,6 +1016,11 @@ CREATE FUNCTION penstock.maintain() RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: move_jobs(uuid[], text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.move_jobs(p_ids uuid[], p_queue text) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: new_job(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.new_job(p_job jsonb) RETURNS penstock.jobs
     LANGUAGE plpgsql;
@@ -1018,6 +1038,16 @@ CREATE FUNCTION penstock.next_turn() RETURNS bigint
 -- Name: open_lease(text, double precision, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.open_lease(p_worker text, p_seconds double precision DEFAULT NULL::double precision, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: operate(text, jsonb, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.operate(p_action text, p_options jsonb, p_ids uuid[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: operation_filter(text, jsonb, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.operation_filter(p_action text, p_filter jsonb, p_now timestamp with time zone) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: outputs(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1088,6 +1118,11 @@ CREATE FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_priorities 
 -- Name: plan_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) RETURNS void
     LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: preview_operation(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.preview_operation(p_action text, p_filter jsonb) RETURNS TABLE(jobs integer, exact boolean)
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: progress_again(jsonb, jsonb, text, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1297,6 +1332,14 @@ CREATE FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims 
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: requeue(uuid[], text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.requeue(p_ids uuid[], p_queue text, p_priority integer) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: resume_schedule(text, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -1356,12 +1399,17 @@ CREATE FUNCTION penstock.scale_of(p_queue text) RETURNS TABLE(paused boolean, re
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: search_jobs(jsonb, uuid, integer, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.search_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_most integer DEFAULT 20000, p_ms integer DEFAULT 50, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone) RETURNS record
+CREATE FUNCTION penstock.search_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_most integer DEFAULT 20000, p_ms integer DEFAULT 50) RETURNS TABLE(ids uuid[], next uuid, back_to timestamp with time zone)
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: set_priority(uuid[], integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.set_priority(p_ids uuid[], p_priority integer) RETURNS uuid[]
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: set_queue(text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1420,6 +1468,37 @@ CREATE FUNCTION penstock.start_batch(p_jobs jsonb, p_org text DEFAULT NULL::text
 
 -- Name: start_for(text, text, jsonb, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean DEFAULT false) RETURNS TABLE(id uuid, created boolean)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: operations; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.operations (
+    id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    cursor uuid,
+    total integer NOT NULL,
+    total_is_exact boolean NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'running'::text NOT NULL,
+    action text NOT NULL,
+    who text NOT NULL,
+    filter jsonb NOT NULL,
+    options jsonb NOT NULL,
+    error text,
+    CONSTRAINT action_is_known CHECK ((action = ANY (ARRAY['retry'::text, 'cancel'::text, 'purge'::text, 'move'::text, 'set_priority'::text]))),
+    CONSTRAINT state_is_known CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'cancelled'::text, 'failed'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: COLUMN operations.total; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.operations.total IS 'How many jobs fitted when it began, counted no further than ten thousand.';
+
+-- Name: COLUMN operations.done; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.operations.done IS 'How many jobs it has changed.';
+
+-- Name: start_operation(uuid, text, jsonb, jsonb, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.start_operation(p_id uuid, p_action text, p_filter jsonb, p_options jsonb, p_who text) RETURNS SETOF penstock.operations
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1486,7 +1565,7 @@ CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: tend(bigint); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision)
+CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision, operating boolean)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1606,6 +1685,30 @@ CREATE VIEW penstock.artifacts_view WITH (security_invoker='true') AS
 
 -- Name: VIEW artifacts_view; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON VIEW penstock.artifacts_view IS 'Every file of jobs and uploads. Stable: columns are only ever added.';
+
+-- Name: audit; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.audit (
+    number bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    jobs integer,
+    who text NOT NULL,
+    action text NOT NULL,
+    target text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+-- Name: COLUMN audit.jobs; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.audit.jobs IS 'How many it changed; null where that is not known yet: a line of the same operation follows when it ends.';
+
+-- Name: audit_number_seq; Type: SEQUENCE; Schema: penstock; Owner: -
+ALTER TABLE penstock.audit ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.audit_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- Name: channels; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.channels (
@@ -1831,15 +1934,6 @@ CREATE UNLOGGED TABLE penstock.locks (
     name text NOT NULL
 );
 
--- Name: operations; Type: TABLE; Schema: penstock; Owner: -
-CREATE TABLE penstock.operations (
-    owner text NOT NULL,
-    quota text NOT NULL,
-    day date NOT NULL,
-    used integer NOT NULL
-)
-WITH (fillfactor='50');
-
 -- Name: payloads; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.payloads (
     id uuid NOT NULL,
@@ -1859,6 +1953,15 @@ CREATE TABLE penstock.payloads_strays (
     org text,
     args json CONSTRAINT payloads_args_not_null NOT NULL
 );
+
+-- Name: quota_use; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.quota_use (
+    owner text CONSTRAINT operations_owner_not_null NOT NULL,
+    quota text CONSTRAINT operations_quota_not_null NOT NULL,
+    day date CONSTRAINT operations_day_not_null NOT NULL,
+    used integer CONSTRAINT operations_used_not_null NOT NULL
+)
+WITH (fillfactor='50');
 
 -- Name: quotas; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.quotas (
@@ -1887,8 +1990,12 @@ CREATE TABLE penstock.settings (
     history_kept interval DEFAULT '30 days'::interval NOT NULL,
     partition_length interval DEFAULT '1 day'::interval NOT NULL,
     partitions_ahead integer DEFAULT 3 NOT NULL,
+    audit_kept interval DEFAULT '1 year'::interval NOT NULL,
+    statistics_kept interval DEFAULT '14 days'::interval NOT NULL,
+    CONSTRAINT audit_kept_is_positive CHECK ((audit_kept > '00:00:00'::interval)),
     CONSTRAINT history_kept_is_positive CHECK ((history_kept > '00:00:00'::interval)),
     CONSTRAINT partition_length_is_whole_days CHECK (((partition_length >= '1 day'::interval) AND (((EXTRACT(epoch FROM partition_length))::bigint % (86400)::bigint) = 0))),
+    CONSTRAINT statistics_kept_is_positive CHECK ((statistics_kept > '00:00:00'::interval)),
     CONSTRAINT there_is_one_row CHECK (only_row)
 );
 
@@ -2020,6 +2127,10 @@ ALTER TABLE ONLY penstock.artifacts
 ALTER TABLE ONLY penstock.artifacts
     ADD CONSTRAINT artifacts_pkey PRIMARY KEY (id);
 
+-- Name: audit audit_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (number);
+
 -- Name: channels channels_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.channels
     ADD CONSTRAINT channels_pkey PRIMARY KEY (only_row);
@@ -2074,7 +2185,7 @@ ALTER TABLE ONLY penstock.locks
 
 -- Name: operations operations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.operations
-    ADD CONSTRAINT operations_pkey PRIMARY KEY (owner, quota, day);
+    ADD CONSTRAINT operations_pkey PRIMARY KEY (id);
 
 -- Name: payloads payloads_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.payloads
@@ -2087,6 +2198,10 @@ ALTER TABLE ONLY penstock.payloads_strays
 -- Name: queues queues_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);
+
+-- Name: quota_use quota_use_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.quota_use
+    ADD CONSTRAINT quota_use_pkey PRIMARY KEY (owner, quota, day);
 
 -- Name: quotas quotas_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.quotas
@@ -2138,6 +2253,9 @@ CREATE INDEX artifacts_owner ON penstock.artifacts USING btree (owner, id) WHERE
 
 -- Name: artifacts_unsettled; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX artifacts_unsettled ON penstock.artifacts USING btree (created_at) WHERE (state <> 'stored'::text);
+
+-- Name: audit_at; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX audit_at ON penstock.audit USING btree (at);
 
 -- Name: edges_waits_for; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX edges_waits_for ON penstock.edges USING btree (waits_for);
@@ -2219,6 +2337,9 @@ CREATE INDEX jobs_to_stop ON penstock.jobs USING btree (lease) WHERE ((state = '
 -- Name: jobs_unique; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key, COALESCE(owner, ''::text), COALESCE(org, ''::text)) WHERE (unique_key IS NOT NULL);
 
+-- Name: operations_running; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX operations_running ON penstock.operations USING btree (id) WHERE (state = 'running'::text);
+
 -- Name: time_floors_newest; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX time_floors_newest ON penstock.time_floors USING btree (number DESC);
 
@@ -2251,6 +2372,9 @@ ALTER TABLE penstock.application_migrations ENABLE ROW LEVEL SECURITY;
 
 -- Name: artifacts; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.artifacts ENABLE ROW LEVEL SECURITY;
+
+-- Name: audit; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.audit ENABLE ROW LEVEL SECURITY;
 
 -- Name: channels; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.channels ENABLE ROW LEVEL SECURITY;
@@ -2309,6 +2433,9 @@ ALTER TABLE penstock.payloads_strays ENABLE ROW LEVEL SECURITY;
 -- Name: queues; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.queues ENABLE ROW LEVEL SECURITY;
 
+-- Name: quota_use; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.quota_use ENABLE ROW LEVEL SECURITY;
+
 -- Name: quotas; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.quotas ENABLE ROW LEVEL SECURITY;
 
@@ -2332,6 +2459,9 @@ CREATE POLICY the_service_does_everything ON penstock.application_migrations TO 
 
 -- Name: artifacts the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.artifacts TO service_role USING (true) WITH CHECK (true);
+
+-- Name: audit the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.audit TO service_role USING (true) WITH CHECK (true);
 
 -- Name: channels the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.channels TO service_role USING (true) WITH CHECK (true);
@@ -2380,6 +2510,9 @@ CREATE POLICY the_service_does_everything ON penstock.payloads TO service_role U
 
 -- Name: queues the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.queues TO service_role USING (true) WITH CHECK (true);
+
+-- Name: quota_use the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.quota_use TO service_role USING (true) WITH CHECK (true);
 
 -- Name: quotas the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.quotas TO service_role USING (true) WITH CHECK (true);
@@ -2454,6 +2587,10 @@ GRANT USAGE ON SCHEMA penstock TO authenticated;
 -- Name: FUNCTION abandon_artifact(p_lease bigint, p_claims integer, p_path text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer, p_path text) TO service_role;
+
+-- Name: FUNCTION add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer) TO service_role;
 
 -- Name: FUNCTION add_edges(p_job uuid, p_after jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) FROM PUBLIC;
@@ -2626,6 +2763,10 @@ REVOKE ALL ON FUNCTION penstock.cancel_mine(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.cancel_mine(p_id uuid) TO service_role;
 GRANT ALL ON FUNCTION penstock.cancel_mine(p_id uuid) TO authenticated;
 
+-- Name: FUNCTION cancel_operation(p_id uuid, p_who text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.cancel_operation(p_id uuid, p_who text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.cancel_operation(p_id uuid, p_who text) TO service_role;
+
 -- Name: FUNCTION cancel_tree(p_ids uuid[], p_reason text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.cancel_tree(p_ids uuid[], p_reason text) TO service_role;
@@ -2649,6 +2790,10 @@ GRANT ALL ON FUNCTION penstock.complete(p_lease bigint, p_ids uuid[], p_claims i
 -- Name: FUNCTION confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.confirm_artifact(p_lease bigint, p_job uuid, p_claims integer, p_id uuid, p_size bigint, p_digest text) TO service_role;
+
+-- Name: FUNCTION continue_operation(p_chunk integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.continue_operation(p_chunk integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.continue_operation(p_chunk integer) TO service_role;
 
 -- Name: FUNCTION count_children(p_flow penstock.jobs, p_going_on boolean); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.count_children(p_flow penstock.jobs, p_going_on boolean) FROM PUBLIC;
@@ -2991,6 +3136,10 @@ GRANT ALL ON FUNCTION penstock.lower_floors() TO service_role;
 REVOKE ALL ON FUNCTION penstock.maintain() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.maintain() TO service_role;
 
+-- Name: FUNCTION move_jobs(p_ids uuid[], p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.move_jobs(p_ids uuid[], p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.move_jobs(p_ids uuid[], p_queue text) TO service_role;
+
 -- Name: FUNCTION new_job(p_job jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.new_job(p_job jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.new_job(p_job jsonb) TO service_role;
@@ -3006,6 +3155,14 @@ GRANT ALL ON FUNCTION penstock.next_turn() TO service_role;
 -- Name: FUNCTION open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) TO service_role;
+
+-- Name: FUNCTION operate(p_action text, p_options jsonb, p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.operate(p_action text, p_options jsonb, p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.operate(p_action text, p_options jsonb, p_ids uuid[]) TO service_role;
+
+-- Name: FUNCTION operation_filter(p_action text, p_filter jsonb, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.operation_filter(p_action text, p_filter jsonb, p_now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.operation_filter(p_action text, p_filter jsonb, p_now timestamp with time zone) TO service_role;
 
 -- Name: FUNCTION outputs(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
@@ -3047,6 +3204,10 @@ GRANT ALL ON FUNCTION penstock.pick_ready(p_queue text, p_limit integer, p_prior
 -- Name: FUNCTION plan_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.plan_schedule(p_name text, p_next timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION preview_operation(p_action text, p_filter jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.preview_operation(p_action text, p_filter jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.preview_operation(p_action text, p_filter jsonb) TO service_role;
 
 -- Name: FUNCTION progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.progress_again(p_progress jsonb, p_rollup jsonb, p_reason text, p_attempt integer, p_attempts integer) FROM PUBLIC;
@@ -3154,6 +3315,10 @@ GRANT ALL ON FUNCTION penstock.renew_waiting() TO service_role;
 REVOKE ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) TO service_role;
 
+-- Name: FUNCTION requeue(p_ids uuid[], p_queue text, p_priority integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.requeue(p_ids uuid[], p_queue text, p_priority integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.requeue(p_ids uuid[], p_queue text, p_priority integer) TO service_role;
+
 -- Name: FUNCTION resume_schedule(p_name text, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.resume_schedule(p_name text, p_next timestamp with time zone) TO service_role;
@@ -3195,9 +3360,13 @@ GRANT ALL ON FUNCTION penstock.running_jobs(p_queue text, p_lease bigint) TO ser
 REVOKE ALL ON FUNCTION penstock.scale_of(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.scale_of(p_queue text) TO service_role;
 
--- Name: FUNCTION search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, OUT ids uuid[], OUT next uuid, OUT back_to timestamp with time zone) TO service_role;
+-- Name: FUNCTION search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer) TO service_role;
+
+-- Name: FUNCTION set_priority(p_ids uuid[], p_priority integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.set_priority(p_ids uuid[], p_priority integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.set_priority(p_ids uuid[], p_priority integer) TO service_role;
 
 -- Name: FUNCTION set_queue(p_name text, p_settings jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.set_queue(p_name text, p_settings jsonb) FROM PUBLIC;
@@ -3244,6 +3413,13 @@ GRANT ALL ON FUNCTION penstock.start_batch(p_jobs jsonb, p_org text, p_idempoten
 -- Name: FUNCTION start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.start_for(p_owner text, p_quota text, p_jobs jsonb, p_by_user boolean) TO service_role;
+
+-- Name: TABLE operations; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.operations TO service_role;
+
+-- Name: FUNCTION start_operation(p_id uuid, p_action text, p_filter jsonb, p_options jsonb, p_who text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.start_operation(p_id uuid, p_action text, p_filter jsonb, p_options jsonb, p_who text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.start_operation(p_id uuid, p_action text, p_filter jsonb, p_options jsonb, p_who text) TO service_role;
 
 -- Name: FUNCTION starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
@@ -3362,6 +3538,12 @@ GRANT ALL ON TABLE penstock.application_migrations TO service_role;
 GRANT ALL ON TABLE penstock.artifacts_view TO service_role;
 GRANT SELECT ON TABLE penstock.artifacts_view TO authenticated;
 
+-- Name: TABLE audit; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.audit TO service_role;
+
+-- Name: SEQUENCE audit_number_seq; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.audit_number_seq TO service_role;
+
 -- Name: TABLE channels; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.channels TO service_role;
 
@@ -3407,15 +3589,15 @@ GRANT ALL ON TABLE penstock.live_jobs_view TO service_role;
 -- Name: TABLE locks; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.locks TO service_role;
 
--- Name: TABLE operations; Type: ACL; Schema: penstock; Owner: -
-GRANT ALL ON TABLE penstock.operations TO service_role;
-
 -- Name: TABLE payloads; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.payloads TO service_role;
 GRANT SELECT ON TABLE penstock.payloads TO authenticated;
 
 -- Name: TABLE payloads_strays; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.payloads_strays TO service_role;
+
+-- Name: TABLE quota_use; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.quota_use TO service_role;
 
 -- Name: TABLE quotas; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.quotas TO service_role;

@@ -38,7 +38,16 @@ class Maintenance(Loop):
             if time.monotonic() >= upkeep_at:
                 await self._engine.arun(commands.Maintain())
                 upkeep_at = time.monotonic() + UPKEEP_EVERY
+            if tended.operating:
+                await self._operate()
+                continue
             await self._pause(EVERY if tended.due_in is None else min(EVERY, max(0.0, tended.due_in) + 0.001))
+
+    async def _operate(self) -> None:
+        """Goes on with actions over many jobs, chunk by chunk, until it is time to tend again."""
+        until = time.monotonic() + EVERY / 2
+        while await self._engine.arun(commands.ContinueOperation()) and time.monotonic() < until:
+            pass
 
     async def _pause(self, seconds: float) -> None:
         try:

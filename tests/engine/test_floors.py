@@ -180,3 +180,16 @@ def test_who_stops_waiting_while_its_number_is_renewed_waits_no_more(hands: Hand
         leading.do("commit")
         stopping.result(10)
     assert hand.value("select count(*) from penstock.waiting") == 0
+
+
+def test_a_job_is_found_that_comes_from_another_queue_or_priority(hand: Hand) -> None:
+    """Its old turn is below the floor, where nobody looks."""
+    old, low = hand.add(queue="other"), hand.add(priority=-1)
+    worker = hand.worker(seconds=3600)
+    for _ in range(4):
+        hand.add()
+        worker.complete(worker.claim_one())
+        raise_floor(hand)
+    assert hand.run(commands.MoveJobs([old], "default")) == [old]
+    assert hand.run(commands.SetPriority([low], 0)) == [low]
+    assert [job.id for job in worker.claim(5)] == [old, low]

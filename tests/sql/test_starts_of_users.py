@@ -192,7 +192,7 @@ async def test_of_many_at_once_as_many_are_started_as_the_quota_says(users: User
     assert len(started) == 5
     assert all(isinstance(each, Enqueued | LimitReached) for each in results)
     assert {id for (id,) in connection.execute("select id from penstock.jobs")} == set(started)
-    assert connection.execute("select owner, used from penstock.operations").fetchall() == [("alice", 5)]
+    assert connection.execute("select owner, used from penstock.quota_use").fetchall() == [("alice", 5)]
     assert (await users.start("bob", "export")).created
 
 
@@ -204,7 +204,7 @@ async def test_batches_and_retries_at_once_keep_to_the_quota_too(users: Users, c
     work += [users.retry("alice", job.id) for job in failed]
     results = await asyncio.gather(*work, return_exceptions=True)
     assert all(isinstance(each, list | bool | LimitReached) for each in results), results
-    [used] = connection.execute("select used from penstock.operations").fetchone() or [0]
+    [used] = connection.execute("select used from penstock.quota_use").fetchone() or [0]
     assert used <= 12
     live = connection.execute("select count(*) from penstock.jobs where kind = 'export'").fetchone()
     assert live == (used - 2,)

@@ -5,5 +5,6 @@ from penstock.engine.commands.artifacts import *
 from penstock.engine.commands.command import *
 from penstock.engine.commands.enqueue import *
 from penstock.engine.commands.jobs import *
+from penstock.engine.commands.operations import *
 from penstock.engine.commands.queues import *
 from penstock.engine.commands.work import *

@@ -257,6 +257,8 @@ class Maintain(Repeatable[dict[str, int] | None], frozen=True):
 class Tended(msgspec.Struct, frozen=True):
     leads: bool
     due_in: float | None
+    operating: bool | None = None
+    """Whether an operation over many jobs is under way."""
 
 
 class Tend(Command[Tended], frozen=True):

@@ -408,6 +408,20 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
         "select count(*) from penstock.leases where expires_at > penstock.clock()", [], first, repeatable=True
     ),
     c.SearchJobs: _search_jobs,
+    c.GetOperation: _reading("select * from penstock.operations where id = %s", "id"),
+    c.ListOperations: _reading(
+        """select * from penstock.operations where %s::uuid is null or id < %s::uuid order by id desc limit %s""",
+        "before",
+        "before",
+        "limit",
+    ),
+    c.ListAudit: _reading(
+        """select number, at, who, action, target, details, jobs from penstock.audit
+            where %s::bigint is null or number < %s::bigint order by number desc limit %s""",
+        "before",
+        "before",
+        "limit",
+    ),
     c.GetChannels: _reading("select wake, hand, cancel, job from penstock.channels"),
     # row level security decides for users
     c.ArtifactsById: _reading(_STORED.format("id"), "ids"),

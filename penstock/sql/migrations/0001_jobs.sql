@@ -191,7 +191,7 @@ create view penstock.all_jobs with (security_invoker = true) as
          parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,
          coalesce(args, penstock.payload_of(id)) as args, progress, rollup,
          case when error_count is not null then penstock.errors_of(id) end as errors, options, output,
-         lease, claims, created_at, run_at, started_at, finished_at, parked_since, parked_reason, error_count
+         lease, claims, created_at, run_at, started_at, finished_at, parked_since, parked_reason
     from (
       select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
              parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,

@@ -22,6 +22,10 @@ begin
     'partitions_added', penstock.add_partitions(),
     'partitions_dropped', penstock.drop_old_history(),
     'usage_folded', penstock.fold_usage());
+  -- for where nobody leads; whoever does goes on with it all the time
+  perform penstock.continue_operation();
+  delete from penstock.operations where finished_at < v_now - (select audit_kept from penstock.settings);
+  delete from penstock.audit where at < v_now - (select audit_kept from penstock.settings);
   -- what somebody's open transaction has touched is left for the next round: waiting for it would hold up everything
   delete from penstock.idempotency_keys as k
    using (select owner, of_user, key
@@ -29,7 +33,7 @@ begin
            where expires_at < v_now
              for update skip locked) as old
    where old.owner = k.owner and old.of_user = k.of_user and old.key = k.key;
-  delete from penstock.operations where day < (v_now at time zone 'utc')::date - 1;
+  delete from penstock.quota_use where day < (v_now at time zone 'utc')::date - 1;
   delete from penstock.waiting as w where not exists (select from penstock.leases as l where l.id = w.lease);
   delete from penstock.starts as s
    where not exists (select from penstock.queues as q

@@ -6,9 +6,9 @@
 --   an error says, along the errors. Running, scheduled and blocked jobs, and those of a flow, are taken as they are when they are
 --   few: they may be the oldest of a million.
 create or replace function penstock.search_jobs(
-  p_filter jsonb default '{}', p_before uuid default null, p_limit int default 50, p_most int default 20000, p_ms int default 50,
-  out ids uuid[], out next uuid, out back_to timestamptz
+  p_filter jsonb default '{}', p_before uuid default null, p_limit int default 50, p_most int default 20000, p_ms int default 50
 )
+returns table (ids uuid[], next uuid, back_to timestamptz)
 language plpgsql stable
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -103,5 +103,6 @@ begin
   if next is not null then
     back_to := penstock.time_of_uuid7(next);
   end if;
+  return next;
 end
 $$;

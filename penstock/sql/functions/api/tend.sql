@@ -1,7 +1,7 @@
 -- What the leading worker does every second: jobs whose time has come become ready, and those of lost workers go back.
--- Returns whether the lease leads at all, and in how many seconds the next scheduled job is due.
+-- Returns whether the lease leads at all, in how many seconds the next scheduled job is due, and whether an operation is under way.
 create or replace function penstock.tend(p_lease bigint)
-returns table (leads boolean, due_in double precision)
+returns table (leads boolean, due_in double precision, operating boolean)
 language plpgsql
 as $$
 begin
@@ -17,6 +17,7 @@ begin
     perform penstock.promote(10000);
     perform penstock.reclaim();
     due_in := extract(epoch from penstock.next_run_at() - penstock.clock());
+    operating := exists (select from penstock.operations where state = 'running');
   end if;
   return next;
 end

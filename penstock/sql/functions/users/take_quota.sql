@@ -17,7 +17,7 @@ begin
   if not found or p_started = 0 then
     return;
   end if;
-  insert into penstock.operations as o (owner, quota, day, used)
+  insert into penstock.quota_use as o (owner, quota, day, used)
   values (p_owner, p_quota, v_day, p_started)
       on conflict (owner, quota, day) do update set used = o.used + excluded.used
   returning used into v_used;

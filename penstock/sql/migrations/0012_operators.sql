@@ -1,0 +1,74 @@
+-- For those who run it: what they do to many jobs, who did what, and what there is to see of the past.
+
+alter table penstock.operations rename to quota_use;
+alter table penstock.quota_use rename constraint operations_pkey to quota_use_pkey;
+
+-- Whether there are errors at all is seen without looking for them.
+create or replace view penstock.all_jobs with (security_invoker = true) as
+  select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
+         parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,
+         coalesce(args, penstock.payload_of(id)) as args, progress, rollup,
+         case when error_count is not null then penstock.errors_of(id) end as errors, options, output,
+         lease, claims, created_at, run_at, started_at, finished_at, parked_since, parked_reason, error_count
+    from (
+      select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, waiting_on,
+             parent, owner, org, unique_key, limit_key, phase, weight, cancel_requested,
+             args, progress, rollup, error_count, options, null::jsonb as output,
+             lease, claims, created_at, run_at, started_at, null::timestamptz as finished_at,
+             -- whoever runs it may know it
+             case when state <> 'running' then parked_since end as parked_since,
+             case when state <> 'running' then parked_reason end as parked_reason
+        from penstock.jobs
+      union all
+      select id, queue, kind, state, priority, attempt, max_attempts, snoozes, max_snoozes, 0,
+             parent, owner, org, unique_key, limit_key, phase, weight, false,
+             args, progress, rollup, error_count, options, output,
+             lease, claims, created_at, run_at, started_at, finished_at, null, null
+        from penstock.history) as found;
+
+alter table penstock.settings
+  add column audit_kept interval not null default '1 year',
+  add column statistics_kept interval not null default '14 days',
+  add constraint audit_kept_is_positive check (audit_kept > interval '0'),
+  add constraint statistics_kept_is_positive check (statistics_kept > interval '0');
+
+-- what it returns has grown by a column
+drop function if exists penstock.tend(bigint);
+
+-- An action over the jobs of a filter. Whoever leads goes on with it, a chunk at a time: newest first, from `cursor` on.
+create table penstock.operations (
+  id uuid constraint operations_pkey primary key,
+  created_at timestamptz not null,
+  finished_at timestamptz,
+  cursor uuid,
+  total int not null,
+  total_is_exact boolean not null,
+  done int not null default 0,
+  state text not null default 'running',
+  action text not null,
+  who text not null,
+  filter jsonb not null,
+  options jsonb not null,
+  error text,
+  constraint action_is_known check (action in ('retry', 'cancel', 'purge', 'move', 'set_priority')),
+  constraint state_is_known check (state in ('running', 'done', 'cancelled', 'failed'))
+) with (fillfactor = 50);
+create index operations_running on penstock.operations (id) where state = 'running';
+comment on column penstock.operations.total is
+  'How many jobs fitted when it began, counted no further than ten thousand.';
+comment on column penstock.operations.done is
+  'How many jobs it has changed.';
+
+-- What people did, a line each, written with the deed itself.
+create table penstock.audit (
+  number bigint generated always as identity constraint audit_pkey primary key,
+  at timestamptz not null,
+  jobs int,
+  who text not null,
+  action text not null,
+  target text,
+  details jsonb not null default '{}'
+);
+create index audit_at on penstock.audit (at);
+comment on column penstock.audit.jobs is
+  'How many it changed; null where that is not known yet: a line of the same operation follows when it ends.';
