@@ -13,9 +13,9 @@ class ServerSettings:
     """Each has an environment variable: PENSTOCK_ and its name in capitals."""
 
     service_key: str | None = field(default=None, repr=False)
-    """Whoever shows it acts as the service: workers over HTTP, cron, your own back end."""
+    """Whoever shows it acts as the service: workers over HTTP, cron, your own back end. 16 characters at least."""
     jwt_secret: str | None = field(default=None, repr=False)
-    """HS256 secret of your users' tokens, as Supabase's "JWT secret"."""
+    """HS256 secret of your users' tokens, as Supabase's "JWT secret". 32 characters at least."""
     jwks_url: str | None = None
     """Where the public keys of your users' tokens are, as Supabase's /auth/v1/.well-known/jwks.json."""
     jwt_audience: str = "authenticated"
@@ -23,19 +23,22 @@ class ServerSettings:
     jwt_issuer: str | None = None
     """What a token's `iss` must be; not checked without it."""
     signing_secret: str | None = field(default=None, repr=False)
-    """Signs links to artifacts in a local folder. Without one it is derived from the service key."""
+    """Signs links to artifacts in a local folder, 16 characters at least. Without one it is derived from the service
+    key."""
     public_url: str | None = None
-    """The server's address as its callers see it: links begin with it. Without one they begin as the request did."""
+    """The server's address as its callers see it: links and `Location` begin with it. Without one they begin as the
+    request did: with its `Host`, and where the API is mounted."""
     trusted_proxies: str = "127.0.0.1,::1"
     """Addresses and networks whose X-Forwarded-Proto, -Host and -Prefix are believed; * for all."""
     members_delete: bool = False
     """Whether members of an organisation may delete files that another member owns and shares with it."""
     database_timeout: float = 2.0
-    """Seconds after which a request is answered with 503 when the database cannot be reached, or answers nobody."""
+    """Seconds after which a request is answered with 503 and `Retry-After` when the database cannot be reached, or
+    answers nobody. `/readyz` takes one at most."""
     max_headers: int = 100
     """Headers of a request: 431 beyond."""
     max_header_bytes: int = 32_768
-    """Of a request's first line and its headers together."""
+    """Of a request's first line and its headers together: 431 beyond."""
     header_timeout: float = 10.0
     """Seconds that a request's headers may take."""
     idle_timeout: float = 5.0
@@ -43,13 +46,13 @@ class ServerSettings:
     max_connections: int = 10_000
     """Connections at once, streams included: 503 beyond."""
     max_jobs: int = MAX_JOBS
-    """That one start may create: of a flow, what it composes."""
+    """Jobs that one start may create: of a flow, what it composes. One that composes more is refused with 422."""
     max_body: int = 1_048_576
     """Bytes of a request's body; uploads of artifacts have their own limit."""
     max_upload: int = 1_073_741_824
     """Bytes of a file: an artifact that a remote worker sends, an upload to a route of your own."""
     body_timeout: float = 20.0
-    """Seconds that a request's body may keep us waiting for its next piece."""
+    """Seconds that a request's body may be late. After them it must come at 10 KB/s on average."""
     link_seconds: int = 3600
     """How long a signed link works."""
     stream_seconds: float = 3600.0

@@ -23,7 +23,8 @@ NAV: list[Entry] = [
             },
             {
                 "Workers": [
-                    "guides/workers.md", "guides/remote-workers.md", "guides/push.md", "guides/sql.md",
+                    "guides/workers.md", "guides/serverless.md", "guides/remote-workers.md", "guides/push.md",
+                    "guides/sql.md",
                 ]
             },
             {
