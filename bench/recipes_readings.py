@@ -138,7 +138,7 @@ async def _read(client: httpx.AsyncClient) -> float:
     answer.raise_for_status()
     async with client.stream("GET", f"/api/jobs/{answer.json()['id']}/stream", timeout=600) as events:
         async for line in events.aiter_lines():
-            if line == "event: completed":
+            if line == "event: succeeded":
                 return time.perf_counter() - start
     raise RuntimeError("the reading did not end well")
 

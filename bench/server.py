@@ -76,15 +76,15 @@ def measure_requests(url: str, *, rounds: int, seconds: float, connections: int)
 
         job = nothing.using(owner="somebody").enqueue(number=1)
     token = mint(SECRET, subject="somebody")
-    start = json.dumps({"type": "nothing", "params": {"number": 7}}).encode()
+    start = json.dumps({"kind": "nothing", "args": {"number": 7}}).encode()
     asked = {
         "status": {
             "ours": request("GET", f"/api/jobs/{job.id}", token=token),
             "bare": request("GET", f"/api/jobs/{job.id}"),
         },
         "start": {
-            "ours": request("POST", "/api/jobs/start", token=token, body=start),
-            "bare": request("POST", "/api/jobs/start", body=start),
+            "ours": request("POST", "/api/jobs", token=token, body=start),
+            "bare": request("POST", "/api/jobs", body=start),
         },
     }
     rates: dict[str, dict[str, list[float]]] = {what: {"ours": [], "bare": []} for what in asked}

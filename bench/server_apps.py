@@ -33,8 +33,8 @@ def ours(url: str) -> FastAPI:
 
 
 class Start(BaseModel):
-    type: str
-    params: dict[str, Any]
+    kind: str
+    args: dict[str, Any]
 
 
 def bare(url: str) -> FastAPI:
@@ -53,24 +53,24 @@ def bare(url: str) -> FastAPI:
         [row] = await engine.arun(Statement(_STATUS, [id], list))
         names = (
             "id",
-            "type",
-            "status",
-            "attempts",
-            "params",
+            "kind",
+            "state",
+            "attempt",
+            "args",
             "progress",
             "output",
-            "createdAt",
-            "startedAt",
-            "endedAt",
+            "created_at",
+            "started_at",
+            "finished_at",
         )
         shape = dict(zip(names, row, strict=True))
-        shape["params"] = json.loads(shape["params"])
+        shape["args"] = json.loads(shape["args"])
         return shape
 
-    @api.post("/api/jobs/start", status_code=202)
+    @api.post("/api/jobs", status_code=202)
     async def start(body: Start) -> dict[str, Any]:
         text = "select penstock.enqueue(%s, %s::jsonb)"
-        [[id]] = await engine.arun(Statement(text, [body.type, json.dumps(body.params)], list))
+        [[id]] = await engine.arun(Statement(text, [body.kind, json.dumps(body.args)], list))
         return {"id": id}
 
     return api

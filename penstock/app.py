@@ -479,11 +479,14 @@ class Penstock:
         *,
         headers: Mapping[str, str] | None = None,
         timeout: float = 300.0,
+        processed: str = "processed",
     ) -> "Waker":
-        """Calls a URL whenever there is work in one of these queues: `await app.waker(…).run()`, as `penstock wake`."""
+        """Calls a URL whenever there is work in one of these queues: `await app.waker(…).run()`, as `penstock wake`.
+
+        `processed` is the field of the consumer's answer that says how many jobs it ran."""
         from penstock.worker.waker import Waker  # it needs httpx
 
-        return Waker(self.engine, url, queues, headers=headers, timeout=timeout)
+        return Waker(self.engine, url, queues, headers=headers, timeout=timeout, processed=processed)
 
     def asgi(self, **settings: Any) -> "FastAPI":
         """The HTTP API as an ASGI application, to run or to mount: FastAPI().mount("/jobs", app.asgi()).

@@ -148,7 +148,7 @@ def _body(ctx: Context) -> bytes:
             "args": msgspec.Raw(job.args.encode()),
             "owner": job.owner,
             "org": job.org,
-            "createdAt": job.created_at.astimezone(UTC),
+            "created_at": job.created_at.astimezone(UTC),
         }
     )
 

@@ -70,7 +70,7 @@ def token(
         minted = mint(secret, sub, org, role.value, seconds, audience, issuer)
         if json:
             until = datetime.fromtimestamp(int(time.time()) + seconds, UTC)
-            print_json({"token": minted, "role": role.value, "sub": sub, "org": org, "expiresAt": until})
+            print_json({"token": minted, "role": role.value, "sub": sub, "org": org, "expires_at": until})
         else:
             typer.echo(f"Authorization: Bearer {minted}" if header else minted)
 

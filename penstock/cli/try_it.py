@@ -16,9 +16,9 @@ def commands_for(app: Penstock, address: str, key: str) -> list[str]:
     shell comes by the service's key."""
     if app.examples or not app.kinds:
         return [example.replace("{api}", address) for example in app.examples]
-    bodies = ({"type": kind, "params": sample_of(app.handler(kind).arguments.schema())} for kind in app.kinds)
+    bodies = ({"kind": kind, "args": sample_of(app.handler(kind).arguments.schema())} for kind in app.kinds)
     body = shlex.quote(min((json.dumps(each, ensure_ascii=False) for each in bodies), key=len))
-    return [f'echo "Authorization: Bearer {key}" | curl -H @- {address}/api/jobs/start {_JSON} -d {body}']
+    return [f'echo "Authorization: Bearer {key}" | curl -H @- {address}/api/jobs {_JSON} -d {body}']
 
 
 def key_in_shell(file: object) -> str:

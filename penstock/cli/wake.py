@@ -23,11 +23,14 @@ def wake(
         list[str] | None, typer.Option("--header", "-H", help="Sent along: 'Name: value'. May be said several times.")
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that the consumer may work before it answers.")] = 300.0,
+    processed: Annotated[
+        str, typer.Option(metavar="FIELD", help="The field of its answer that says how many jobs it ran.")
+    ] = "processed",
 ) -> None:
     """Call a URL whenever there is work in a queue, until stopped: for consumers that only run while they are called.
 
-    Listens to the database: a consumer is called within milliseconds, again while its answer's `processedCount` is not
-    0, and not at all while there is nothing to do. With PENSTOCK_SERVICE_KEY set, that is sent along as
+    Listens to the database: a consumer is called within milliseconds, again while its answer's `processed` is not 0,
+    and not at all while there is nothing to do. With PENSTOCK_SERVICE_KEY set, that is sent along as
     `Authorization: Bearer`. Calls that fail are repeated, after longer and longer pauses; nothing is lost meanwhile.
     """
     set_up("info", json=json)
@@ -35,13 +38,20 @@ def wake(
     key = os.environ.get("PENSTOCK_SERVICE_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     headers |= dict(_header(each) for each in header or [])
-    asyncio.run(_wake(app, target, queue, headers, timeout))
+    asyncio.run(_wake(app, target, queue, headers, timeout, processed))
     if not json:
         out.print("stopped")
 
 
-async def _wake(app: Penstock, target: str, queues: list[str], headers: dict[str, str], timeout: float) -> None:  # noqa: ASYNC109
-    waker = app.waker(target, queues, headers=headers, timeout=timeout)
+async def _wake(
+    app: Penstock,
+    target: str,
+    queues: list[str],
+    headers: dict[str, str],
+    timeout: float,  # noqa: ASYNC109
+    processed: str,
+) -> None:
+    waker = app.waker(target, queues, headers=headers, timeout=timeout, processed=processed)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, waker.stop)

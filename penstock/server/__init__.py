@@ -2,8 +2,9 @@
 
 An application's own routes take `Caller` or `Service` (who asks) and `Shared` (what the server has) as parameters,
 raise `Problem`, and begin work on a caller's behalf with `start`, `start_each` and `start_batch`; as a `CheckedRoute`
-they know who asks before they read anything. `visible_job` and `follow` tell of jobs, `link_to` and `send_zip` hand out
-artifacts, `absolute` makes a link of a path, `problems` documents what a route may answer with.
+they know who asks before they read anything. `visible_job` and `follow` tell of jobs, `job_response` answers as the
+core does, `link_to` and `send_zip` hand out artifacts, `absolute` makes a link of a path, `problems` documents what a
+route may answer with.
 """
 
 from penstock.extras import needs
@@ -19,10 +20,11 @@ with needs("server", "the server"):
     from penstock.server.http.problems import Problem
     from penstock.server.http.route import CheckedRoute
     from penstock.server.http.statuses import problems
+    from penstock.server.jobs.answer import job_response
     from penstock.server.jobs.routes import IdempotencyKey
-    from penstock.server.jobs.start import start, start_batch, start_each
+    from penstock.server.jobs.start import Started, start, start_batch, start_each
     from penstock.server.jobs.visible import visible_job, visible_jobs
-    from penstock.server.live.follow import StreamCaller, follow, follow_all
+    from penstock.server.live.follow import JobCaller, StreamCaller, follow, follow_all
     from penstock.server.settings import ServerSettings
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "CheckedRoute",
     "IdempotencyKey",
     "Identity",
+    "JobCaller",
     "Problem",
     "SeenJob",
     "Server",
@@ -37,10 +40,12 @@ __all__ = [
     "Service",
     "Services",
     "Shared",
+    "Started",
     "StreamCaller",
     "absolute",
     "follow",
     "follow_all",
+    "job_response",
     "link_to",
     "problems",
     "send_zip",

@@ -85,17 +85,19 @@ class Server:
             openapi_url="/openapi.json" if settings.docs else None,
             redirect_slashes=False,
         )
-        api.openapi = lambda: described(api)  # type: ignore[method-assign]
         api.state.services = self.services
         errors.install(api)
-        for router in (jobs.router, sse.router, files.router, operations.router, work.router):
-            api.include_router(router)
+        # an application's own come first: it may answer in words of its own where the server has a route too
+        built_in = len(api.routes)
         for router in self.services.app.routers:
             api.include_router(router)
-        api.include_router(module.router)
+        own = api.routes[built_in:]
+        for router in (jobs.router, sse.router, files.router, operations.router, work.router, module.router):
+            api.include_router(router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:
             api.include_router(sign_in_routes(self.sign_in))
+        api.openapi = lambda: described(api, own)  # type: ignore[method-assign]
         if settings.docs:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
         if self.dashboard is not None:

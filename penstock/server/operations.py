@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.engine import commands
-from penstock.job import JobState
 from penstock.scaling import wanted_workers
 from penstock.server.dependencies import Caller, Service, Shared
 from penstock.server.http import models
@@ -21,8 +21,6 @@ from penstock.worker.worker import SLOTS
 router = APIRouter(route_class=CheckedRoute, tags=["operations"])
 
 _JSON = "application/json"
-_ARCHIVED = (JobState.SUCCEEDED, JobState.CANCELLED)
-"""What is done with. What failed for good stays on record as failed."""
 
 
 @router.post(
@@ -37,29 +35,7 @@ async def tick(_: Service, shared: Shared, body: models.TickRequest | None = Non
     asked = body or models.TickRequest()
     queues = dict.fromkeys(asked.queues or shared.app.queue_names, asked.limit)
     results = await shared.app.atick(asked.limit, asked.budget, queues)
-    shown = [
-        {
-            "messageId": each.id,
-            "type": each.kind,
-            "success": each.state is JobState.SUCCEEDED,
-            "archived": each.state in _ARCHIVED,
-            "state": each.state,
-            "attempts": each.attempt,
-            "seconds": round(each.seconds, 6),
-            "error": each.error,
-        }
-        for each in results
-    ]
-    archived = sum(each.state in _ARCHIVED for each in results)
-    answer = {
-        "ok": True,
-        "success": True,
-        "message": "Queue processing completed" if results else "No messages in queue",
-        "processedCount": len(results),
-        "archivedCount": archived,
-        "failedCount": len(results) - archived,
-        "results": shown,
-    }
+    answer = {"ok": True, "processed": len(results), "results": results}
     return Response(encode(answer), media_type=_JSON)
 
 
@@ -67,7 +43,7 @@ async def tick(_: Service, shared: Shared, body: models.TickRequest | None = Non
             responses=problems())  # fmt: skip
 async def list_kinds(caller: Caller, shared: Shared) -> Response:
     shown = [
-        {"type": each.kind, "description": each.__doc__, "params": each.arguments.schema()}
+        {"kind": each.kind, "description": each.__doc__, "args": each.arguments.schema()}
         for each in shared.app.startable
         if caller.is_service or each.options.users
     ]
@@ -88,21 +64,13 @@ async def get_scale(
     least: Annotated[int, Query(ge=0, le=100_000)] = 0,
     most: Annotated[int, Query(ge=1, le=100_000)] = 100,
 ) -> Response:
-    """For KEDA's metrics-api scaler, with `valueLocation: wantedWorkers` and `targetValue: 1`, and for any other."""
+    """For KEDA's metrics-api scaler, with `valueLocation: wanted_workers` and `targetValue: 1`, and for any other."""
     now = await shared.app.engine.arun(commands.ScaleOf(name))
     wanted = wanted_workers(
         ready=now.ready, running=now.running, oldest_s=now.oldest_ready_seconds, slots=slots, workers=now.workers,
         least=least, most=max(least, most),
     )  # fmt: skip
-    answer = {
-        "queue": name,
-        "paused": now.paused,
-        "ready": now.ready,
-        "running": now.running,
-        "workers": now.workers,
-        "oldestSeconds": now.oldest_ready_seconds,
-        "wantedWorkers": wanted,
-    }
+    answer = {"queue": name, **msgspec.structs.asdict(now), "wanted_workers": wanted}
     return Response(encode(answer), media_type=_JSON)
 
 
@@ -131,24 +99,10 @@ async def readyz(shared: Shared) -> Response:
     return Response(b'{"status":"ok"}', media_type=_JSON)
 
 
-@router.get(
-    "/api/workers", summary="Who works, and on what", response_model=models.WorkersAlive, responses=problems(403)
-)
+@router.get("/api/workers", summary="Who works, and on what", response_model=models.Workers, responses=problems(403))
 async def get_workers(_: Service, shared: Shared) -> Response:
     """Every worker that holds a lease, with the service key: where it is, and what it runs for how long."""
-    found = [
-        {
-            "name": each.worker, "host": each.host, "pid": each.pid, "queues": each.queues, "since": each.started_at,
-            "heardAt": each.heard_at,
-            "running": [
-                {"id": job.id, "type": job.kind, "queue": job.queue, "attempt": job.attempt, "since": job.since,
-                 "seconds": job.seconds, "cancelRequested": job.cancel_requested}
-                for job in each.running
-            ],
-        }
-        for each in await shared.app.workers.alist()
-    ]  # fmt: skip
-    return Response(encode({"workers": found}), media_type=_JSON)
+    return Response(encode({"workers": await shared.app.workers.alist()}), media_type=_JSON)
 
 
 @router.get(

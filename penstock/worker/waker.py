@@ -26,6 +26,8 @@ log = logging.getLogger("penstock.waker")
 
 TIMEOUT = 300.0
 """Seconds for an answer: the consumer works while it is called."""
+PROCESSED = "processed"
+"""What the count of jobs is called in a consumer's answer, as in that of `POST /api/jobs/tick`."""
 _LOOK_AGAIN = 0.1
 _EVERY = 60.0
 """Seconds after which it looks all the same: at first soon, because an enqueue that looked for somebody to tell when
@@ -46,6 +48,7 @@ class Waker:
         *,
         headers: Mapping[str, str] | None = None,
         timeout: float = TIMEOUT,
+        processed: str = PROCESSED,
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InvalidInput("url", f"must begin with https:// or http://, not {url!r}")
@@ -67,7 +70,7 @@ class Waker:
             self._engine, self._listener, queues=[], name=f"waker {socket.gethostname()}:{os.getpid()}", seconds=None,
             busy=lambda: False, cancel=_ignore, lost=self._take_lease,
         )  # fmt: skip
-        self._calling = _Calling(self._engine, self._listener, url, queues, {**(headers or {})}, timeout)
+        self._calling = _Calling(self._engine, self._listener, url, queues, {**(headers or {})}, timeout, processed)
 
     @property
     def asleep(self) -> asyncio.Event:
@@ -121,6 +124,7 @@ class _Calling(Loop):
         queues: Sequence[str],
         headers: Mapping[str, str],
         timeout: float,
+        processed: str,
     ) -> None:
         super().__init__(engine.faults)
         self.told = asyncio.Event()
@@ -133,6 +137,7 @@ class _Calling(Loop):
         self._queues = list(queues)
         self._headers = {"User-Agent": "penstock", **headers}
         self._timeout = timeout
+        self._processed = processed
         self._look_again = _LOOK_AGAIN
 
     async def run(self) -> None:
@@ -161,7 +166,7 @@ class _Calling(Loop):
         if not answer.is_success:
             log.warning("%s answered %s: %s", self._shown, answer.status_code, " ".join(answer.text[:300].split()))
             return False
-        processed = _processed(answer)
+        processed = _processed(answer, self._processed)
         log.info("called %s%s", self._shown, "" if processed is None else f": {processed} processed")
         return processed != 0
 
@@ -188,12 +193,12 @@ class _Calling(Loop):
         self._look_again = min(2 * self._look_again, _EVERY)
 
 
-def _processed(answer: httpx.Response) -> int | None:
+def _processed(answer: httpx.Response, field: str) -> int | None:
     """How many jobs the consumer says it ran; None when it does not say."""
     with suppress(json.JSONDecodeError, UnicodeDecodeError):
         told = answer.json()
-        if isinstance(told, dict) and isinstance(told.get("processedCount"), int):
-            return int(told["processedCount"])
+        if isinstance(told, dict) and isinstance(told.get(field), int):
+            return int(told[field])
     return None
 
 

@@ -14,8 +14,8 @@ async def follow(client: httpx.AsyncClient, job: str) -> AsyncIterator[dict[str,
     async with client.stream("GET", f"/api/jobs/{job}/stream", timeout=None) as events:
         events.raise_for_status()
         async for line in events.aiter_lines():
-            if line.startswith("data: ") and "job" in (told := json.loads(line.removeprefix("data: "))):
-                yield told["job"]
+            if line.startswith("data: ") and "id" in (told := json.loads(line.removeprefix("data: "))):
+                yield told
 
 
 async def save(client: httpx.AsyncClient, link: str, path: Path) -> Path:

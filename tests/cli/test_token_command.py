@@ -41,7 +41,7 @@ async def test_audience_and_issuer_are_the_servers(penstock: Command) -> None:
 async def test_json_says_what_it_is_and_when_it_ends(penstock: Command) -> None:
     told = penstock.json("token", "--sub", "ada", "--expires", "2d")
     user = await identify(told["token"])
-    ends = datetime.fromisoformat(told["expiresAt"]).timestamp()
+    ends = datetime.fromisoformat(told["expires_at"]).timestamp()
     assert abs(msgspec.json.decode(user.claims)["exp"] - ends) <= 2
     assert (told["sub"], told["org"], told["role"]) == ("ada", None, "authenticated")
 

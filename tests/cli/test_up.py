@@ -111,10 +111,10 @@ def test_up_brings_everything_and_one_ctrl_c_ends_it(tmp_path: Path, programs: l
     program.wait_until_up()
     key = (tmp_path / ".penstock" / "service-key").read_text()
     assert (tmp_path / ".penstock" / "service-key").stat().st_mode & 0o777 == 0o600
-    status, started = program.ask("/api/jobs/start", {"type": "shout", "params": {"text": "hi"}}, key)
+    status, started = program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, key)
     assert status == 202
     job = program._until(
-        lambda: (job := program.ask(f"/api/jobs/{started['id']}", token=key)[1])["status"] == "completed" and job
+        lambda: (job := program.ask(f"/api/jobs/{started['id']}", token=key)[1])["state"] == "succeeded" and job
     )
     assert job["output"] == "HI"
     _check_summary(program, key)
@@ -151,7 +151,7 @@ def test_a_second_up_finds_its_keys_and_jobs(tmp_path: Path, programs: list[Prog
         programs.append(program)
         program.wait_until_up()
         key = (tmp_path / ".penstock" / "service-key").read_text()
-        ids.append(program.ask("/api/jobs/start", {"type": "shout", "params": {"text": "hi"}}, key)[1]["id"])
+        ids.append(program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, key)[1]["id"])
         assert program.end(signal.SIGTERM) == 0
     assert ids[0] != ids[1]
 
@@ -164,10 +164,10 @@ def test_a_user_of_up_signs_in_with_a_minted_token(tmp_path: Path, programs: lis
         [sys.executable, "-m", "penstock.cli", "token", "--sub", "alice"],
         cwd=tmp_path, capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
-    status, started = program.ask("/api/jobs/start", {"type": "shout", "params": {"text": "hi"}}, token)
+    status, started = program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, token)
     assert status == 202
     assert program.ask(f"/api/jobs/{started['id']}", token=token)[1]["owner"] == "alice"
-    assert program.ask("/api/jobs/start", {"type": "nap", "params": {}}, token)[0] == 403
+    assert program.ask("/api/jobs", {"kind": "nap", "args": {}}, token)[0] == 403
     assert program.end() == 0
 
 
@@ -188,9 +188,9 @@ def test_a_server_alone_serves_and_stops(tmp_path: Path, programs: list[Program]
     program = Program(tmp_path, "server", "shouting:app", "--port", "0", **settings)
     programs.append(program)
     program.wait_until_up()
-    asked = {"type": "shout", "params": {"text": "hi"}}
-    assert program.ask("/api/jobs/start", asked, "a-key-from-the-environment")[0] == 202
-    assert program.ask("/api/jobs/start", asked, "another-key-altogether")[0] == 401
+    asked = {"kind": "shout", "args": {"text": "hi"}}
+    assert program.ask("/api/jobs", asked, "a-key-from-the-environment")[0] == 202
+    assert program.ask("/api/jobs", asked, "another-key-altogether")[0] == 401
     assert "a-key-from-the-environment" not in program.said
     assert program.end(signal.SIGTERM) == 0
 

@@ -45,7 +45,7 @@ def flood(shop: Served, start: bytes, piece: bytes, megabytes: int) -> int:
         (b"GET / HTTP/1.1\r\na: ", b"a" * 65536),
         (b"GET /", b"a" * 65536),
         (
-            b"POST /api/jobs/start HTTP/1.1\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer "
+            b"POST /api/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer "
             + token().encode()
             + b"\r\n\r\n1\r\n{\r\n0\r\n",
             b"a:\r\n" * 16384,
@@ -84,11 +84,9 @@ def ended_within(opened: socket.socket, seconds: float) -> bool:
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal",
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"POST /api/jobs/start HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{",
+        b"POST /api/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{",
         b"POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n{",
-        b"POST /api/jobs/start HTTP/1.1\r\nContent-Length: 99\r\nAuthorization: Bearer "
-        + token().encode()
-        + b"\r\n\r\n{",
+        b"POST /api/jobs HTTP/1.1\r\nContent-Length: 99\r\nAuthorization: Bearer " + token().encode() + b"\r\n\r\n{",
     ],
     ids=["nothing", "half a line", "half a head", "half a second", "idle", "a stranger's body", "no route", "a body"],
 )
@@ -99,7 +97,7 @@ def test_what_is_half_sent_does_not_stay_open(shop: Served, sent: bytes) -> None
 
 
 def test_a_body_is_not_waited_for_before_the_token_is_looked_at(shop: Served) -> None:
-    for path in ("/api/jobs/start", "/api/jobs/batch", "/api/jobs/tick", "/api/work/open-lease"):
+    for path in ("/api/jobs", "/api/jobs/batch", "/api/jobs/tick", "/api/work/open-lease"):
         for authorization in (b"", b"Authorization: Bearer nonsense\r\n"):
             head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nContent-Type: application/json\r\n"
             with shop.open(head.encode() + authorization + b"\r\n{") as opened:

@@ -54,14 +54,14 @@ def as_bytes(body: object) -> bytes:
 
 
 SENT = {
-    "a flow of 20,000 from 46 bytes": (422, {"type": "reading", "params": {"chapters": 20_000}}),
-    "as large a flow as there may be": (202, {"type": "reading", "params": {"chapters": 999}}),
-    "a megabyte of numbers": (413, {"type": "measure", "params": {"values": [1] * 500_000}}),
-    "as many numbers as there may be": (202, {"type": "measure", "params": {"values": [1] * 80_000}}),
-    "a megabyte of lists": (413, {"type": "keep", "params": {"anything": [[]] * 250_000}}),
-    "as many lists as there may be": (202, {"type": "keep", "params": {"anything": [[]] * 19_000}}),
-    "fields that nobody knows": (422, {"type": "keep", **{f"k{n}": 1 for n in range(70_000)}}),
-    "arguments that nobody knows": (413, {"type": "keep", "params": {f"k{n}": 1 for n in range(70_000)}}),
+    "a flow of 20,000 from 46 bytes": (422, {"kind": "reading", "args": {"chapters": 20_000}}),
+    "as large a flow as there may be": (202, {"kind": "reading", "args": {"chapters": 999}}),
+    "a megabyte of numbers": (413, {"kind": "measure", "args": {"values": [1] * 500_000}}),
+    "as many numbers as there may be": (202, {"kind": "measure", "args": {"values": [1] * 80_000}}),
+    "a megabyte of lists": (413, {"kind": "keep", "args": {"anything": [[]] * 250_000}}),
+    "as many lists as there may be": (202, {"kind": "keep", "args": {"anything": [[]] * 19_000}}),
+    "fields that nobody knows": (422, {"kind": "keep", **{f"k{n}": 1 for n in range(70_000)}}),
+    "arguments that nobody knows": (413, {"kind": "keep", "args": {f"k{n}": 1 for n in range(70_000)}}),
 }
 
 
@@ -70,7 +70,7 @@ def test_others_are_answered_meanwhile(shop: Served, what: str) -> None:
     status, body = SENT[what]
     sent = as_bytes(body)
     with Others(shop) as others:
-        assert shop.ask("POST", "/api/jobs/start", sent, key=token()).status == status
+        assert shop.ask("POST", "/api/jobs", sent, key=token()).status == status
     assert others.longest < HELD
 
 
@@ -79,7 +79,7 @@ def test_others_are_answered_meanwhile(shop: Served, what: str) -> None:
     [
         (422, [{f"k{n}": 1 for n in range(40)}] * 450),
         (422, [1] * 90_000),
-        (202, [{"type": "keep", "params": {"anything": [1] * 40}}] * 1000),
+        (202, [{"kind": "keep", "args": {"anything": [1] * 40}}] * 1000),
     ],
     ids=["unknown fields", "too many", "a large batch"],
 )
@@ -92,9 +92,9 @@ def test_nor_does_a_batch_keep_them(shop: Served, status: int, jobs: object) -> 
 
 def test_nor_does_a_list_of_large_jobs(shop: Served) -> None:
     mine = token("collector")
-    large = as_bytes({"type": "keep", "params": {"anything": ["x" * 1000] * 200}})
+    large = as_bytes({"kind": "keep", "args": {"anything": ["x" * 1000] * 200}})
     for _ in range(15):
-        assert shop.ask("POST", "/api/jobs/start", large, key=mine).status == 202
+        assert shop.ask("POST", "/api/jobs", large, key=mine).status == 202
     with Others(shop) as others:
         listed = shop.ask("GET", "/api/jobs?limit=200", key=mine)
     assert len(json.loads(listed.body)["jobs"]) == 15
@@ -103,6 +103,6 @@ def test_nor_does_a_list_of_large_jobs(shop: Served) -> None:
 
 def test_what_is_refused_says_the_limit_and_writes_nothing(shop: Served) -> None:
     mine = token("greedy")
-    refused = shop.ask("POST", "/api/jobs/start", {"type": "reading", "params": {"chapters": 1001}}, key=mine)
-    assert json.loads(refused.body)["detail"] == "params: asks for more than 1,000 jobs at once"
+    refused = shop.ask("POST", "/api/jobs", {"kind": "reading", "args": {"chapters": 1001}}, key=mine)
+    assert json.loads(refused.body)["detail"] == "args: asks for more than 1,000 jobs at once"
     assert json.loads(shop.ask("GET", "/api/jobs", key=mine).body)["jobs"] == []

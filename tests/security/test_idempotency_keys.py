@@ -28,19 +28,19 @@ def give_kinds(app: Penstock) -> None:
 
 
 def _export(document: str) -> dict[str, Any]:
-    return {"type": "export", "params": {"document": document}}
+    return {"kind": "export", "args": {"document": document}}
 
 
 REQUESTS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
     (
-        "/api/jobs/start",
-        {"type": "export", "params": {"document": "d1"}},
-        [{"params": {"document": "d2"}}, {"org": "alices"}, {"type": "book", "params": {"chapters": 2}}],
+        "/api/jobs",
+        {"kind": "export", "args": {"document": "d1"}},
+        [{"args": {"document": "d2"}}, {"org": "alices"}, {"kind": "book", "args": {"chapters": 2}}],
     ),
     (
-        "/api/jobs/start",
-        {"type": "book", "params": {"chapters": 2}},
-        [{"params": {"chapters": 3}}, {"org": "alices"}, {"type": "export", "params": {"document": "d1"}}],
+        "/api/jobs",
+        {"kind": "book", "args": {"chapters": 2}},
+        [{"args": {"chapters": 3}}, {"org": "alices"}, {"kind": "export", "args": {"document": "d1"}}],
     ),
     (
         "/api/jobs/batch",
@@ -48,11 +48,11 @@ REQUESTS: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
         [
             {
                 "jobs": [
-                    {"type": "export", "params": {"document": "d1"}},
-                    {"type": "export", "params": {"document": "x"}},
+                    {"kind": "export", "args": {"document": "d1"}},
+                    {"kind": "export", "args": {"document": "x"}},
                 ]
             },
-            {"jobs": [{"type": "export", "params": {"document": "d1"}}]},
+            {"jobs": [{"kind": "export", "args": {"document": "d1"}}]},
             {"org": "alices"},
         ],
     ),
@@ -82,7 +82,7 @@ async def test_the_same_key_with_another_request_is_refused(app: Penstock, api: 
 async def test_a_user_cannot_take_the_key_that_the_back_end_will_use(app: Penstock, api: Api) -> None:
     give_kinds(app)
     for path, body, _ in REQUESTS:
-        key = {"Idempotency-Key": f"order 17 {path} {body.get('type')}"}
+        key = {"Idempotency-Key": f"order 17 {path} {body.get('kind')}"}
         theirs = await api.user("alice").post(path, body, headers=key)
         behalf = await api.service.post(path, body | {"owner": "alice"}, headers=key)
         assert (theirs.status_code, behalf.status_code) == (202, 202), behalf.text

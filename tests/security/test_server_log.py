@@ -54,25 +54,25 @@ async def test_refused_requests_leave_no_arguments_there(
     statuses = []
     key = {"Idempotency-Key": "k"}
     requests: list[tuple[str, dict[str, Any]]] = [
-        ("start", {"type": "export", "params": {"document": SECRET}}),
-        ("start", {"type": "export", "params": {"document": f"another {SECRET}"}}),
-        ("start", {"type": "export", "params": {"document": SECRET}, "org": "bobs"}),
-        ("start", {"type": "closed", "params": {"document": SECRET}}),
-        ("start", {"type": "export", "params": {"document": SECRET, "more": SECRET}}),
-        ("start", {"type": "export", "params": {"document": SECRET + "x" * 200_000}}),
-        ("start", {"type": "book", "params": {"document": SECRET}}),
-        ("start", {"type": "book", "params": {"document": SECRET}, "org": "bobs"}),
-        ("batch", {"jobs": [{"type": "export", "params": {"document": SECRET}}] * 3}),
-        ("batch", {"jobs": [{"type": "closed", "params": {"document": SECRET}}] * 3}),
-        ("batch", {"jobs": [{"type": "export", "params": {"document": SECRET}}], "org": "bobs"}),
+        ("", {"kind": "export", "args": {"document": SECRET}}),
+        ("", {"kind": "export", "args": {"document": f"another {SECRET}"}}),
+        ("", {"kind": "export", "args": {"document": SECRET}, "org": "bobs"}),
+        ("", {"kind": "closed", "args": {"document": SECRET}}),
+        ("", {"kind": "export", "args": {"document": SECRET, "more": SECRET}}),
+        ("", {"kind": "export", "args": {"document": SECRET + "x" * 200_000}}),
+        ("", {"kind": "book", "args": {"document": SECRET}}),
+        ("", {"kind": "book", "args": {"document": SECRET}, "org": "bobs"}),
+        ("/batch", {"jobs": [{"kind": "export", "args": {"document": SECRET}}] * 3}),
+        ("/batch", {"jobs": [{"kind": "closed", "args": {"document": SECRET}}] * 3}),
+        ("/batch", {"jobs": [{"kind": "export", "args": {"document": SECRET}}], "org": "bobs"}),
     ]
     for path, body in requests:
-        answer = await user.post(f"/api/jobs/{path}", body, headers=key if "org" not in body else {})
+        answer = await user.post(f"/api/jobs{path}", body, headers=key if "org" not in body else {})
         statuses.append(answer.status_code)
     assert statuses[0] == 202
     assert all(400 <= status < 500 for status in statuses[1:]), statuses
-    await api.service.post("/api/jobs/start", {"type": "export", "params": {"document": SECRET}}, headers=key)
-    await api.service.post("/api/jobs/start", {"type": "export", "params": {"document": SECRET * 2}}, headers=key)
+    await api.service.post("/api/jobs", {"kind": "export", "args": {"document": SECRET}}, headers=key)
+    await api.service.post("/api/jobs", {"kind": "export", "args": {"document": SECRET * 2}}, headers=key)
 
     # as a gateway of users does it in SQL, with parameters
     connection = connect()

@@ -51,11 +51,11 @@ async def test_users_and_the_service_on_their_behalf(app: Penstock, api: Api, co
     jobs: dict[tuple[str, str], str] = {}
     for kind, (owner, org) in product(("by arguments", "by key"), zip(OWNERS, ORGS, strict=True)):
         user = api.user(owner, org=org)
-        body: dict[str, Any] = {"type": kind, "params": {"n": 1.5}, "org": org}
-        first = await user.post("/api/jobs/start", body)
+        body: dict[str, Any] = {"kind": kind, "args": {"n": 1.5}, "org": org}
+        first = await user.post("/api/jobs", body)
         assert first.status_code == 202, first.text
-        again = await user.post("/api/jobs/start", body)
-        behalf = await api.service.post("/api/jobs/start", body | {"owner": owner})
+        again = await user.post("/api/jobs", body)
+        behalf = await api.service.post("/api/jobs", body | {"owner": owner})
         connection = connect()
         with connection.transaction():
             act_as(connection, "authenticated", claims_of(owner))
@@ -68,8 +68,8 @@ async def test_users_and_the_service_on_their_behalf(app: Penstock, api: Api, co
         jobs[kind, owner] = ids.pop()
     assert len(set(jobs.values())) == len(jobs)
     # one user in two places, and for nobody in particular
-    nowhere = await api.user("alice").post("/api/jobs/start", {"type": "by key", "params": {"n": 1.5}})
-    of_service = await api.service.post("/api/jobs/start", {"type": "by key", "params": {"n": 1.5}, "org": "alices"})
+    nowhere = await api.user("alice").post("/api/jobs", {"kind": "by key", "args": {"n": 1.5}})
+    of_service = await api.service.post("/api/jobs", {"kind": "by key", "args": {"n": 1.5}, "org": "alices"})
     assert len({*jobs.values(), nowhere.json()["id"], of_service.json()["id"]}) == len(jobs) + 2
 
 
@@ -77,10 +77,10 @@ async def test_flows_whose_last_step_is_unique(app: Penstock, api: Api) -> None:
     give_kinds(app)
     ids = set()
     for kind, (owner, org) in product(("flow", "keyed flow"), zip(OWNERS, ORGS, strict=True)):
-        body = {"type": kind, "params": {"n": 2}, "org": org}
-        first = await api.user(owner, org=org).post("/api/jobs/start", body)
+        body = {"kind": kind, "args": {"n": 2}, "org": org}
+        first = await api.user(owner, org=org).post("/api/jobs", body)
         assert first.status_code == 202, first.text
-        behalf = await api.service.post("/api/jobs/start", body | {"owner": owner})
+        behalf = await api.service.post("/api/jobs", body | {"owner": owner})
         assert behalf.json()["id"] == first.json()["id"]
         assert not behalf.json()["created"]
         ids.add(first.json()["id"])

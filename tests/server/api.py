@@ -55,7 +55,7 @@ class Asking:
 
     async def start(self, kind: str, **params: Any) -> str:
         """The id of a job that must have been started."""
-        answer = await self.post("/api/jobs/start", {"type": kind, "params": params})
+        answer = await self.post("/api/jobs", {"kind": kind, "args": params})
         assert answer.status_code == 202, answer.text
         id: str = answer.json()["id"]
         return id

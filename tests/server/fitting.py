@@ -45,7 +45,7 @@ def _name_seeds(case: Case[Any], seeds: Seeds, dice: int) -> None:
     for given in (path, query, case.body):
         if isinstance(given, dict):
             _hold(given, seeds)
-    if isinstance(case.body, dict) and case.path in ("/api/jobs/start", "/api/jobs/batch"):
+    if isinstance(case.body, dict) and case.path in ("/api/jobs", "/api/jobs/batch"):
         _name_kinds(case.body, dice)
 
 
@@ -64,11 +64,11 @@ def _name_kinds(body: dict[str, Any], dice: int) -> None:
     """Starts what can be started."""
     jobs = body.get("jobs")
     for asked in (body, *(jobs if isinstance(jobs, list) else ())):
-        if isinstance(asked, dict) and _is_text(asked.get("type")) and isinstance(asked.get("params", {}), dict):
-            kind, params = _STARTABLE[dice % len(_STARTABLE)]
-            asked["type"] = kind
+        if isinstance(asked, dict) and _is_text(asked.get("kind")) and isinstance(asked.get("args", {}), dict):
+            kind, args = _STARTABLE[dice % len(_STARTABLE)]
+            asked["kind"] = kind
             if dice % 7 > 1:
-                asked["params"] = dict(params)
+                asked["args"] = dict(args)
 
 
 _STARTABLE: list[tuple[str, dict[str, Any]]] = [

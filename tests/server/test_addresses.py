@@ -44,17 +44,17 @@ def made(app: Penstock, **settings: object) -> Server:
 
 async def every_link(client: httpx.AsyncClient, app: Penstock, base: str, expected: str) -> None:
     """Every link that the API gives begins with this, and works."""
-    started = await client.post(f"{base}/api/jobs/start", json={"type": "make", "params": {"files": 2}})
+    started = await client.post(f"{base}/api/jobs", json={"kind": "make", "args": {"files": 2}})
     here = started.headers["location"].partition("/api/")[0]
     assert started.headers["location"] == f"{here}/api/jobs/{started.json()['id']}"
     await adrain(app)
     job = (await client.get(f"{base}/api/jobs/{started.json()['id']}")).json()
     told = await client.get(f"{base}/api/jobs/{job['id']}/stream")
     event = json.loads(told.text.partition("data: ")[2].partition("\n")[0])
-    links = [each["url"] for each in job["artifacts"] + event["job"]["artifacts"]]
+    links = [each["url"] for each in job["artifacts"] + event["artifacts"]]
     assert len(links) == 4
-    assert event["resultUrl"] == f"{here}/api/jobs/{job['id']}/download"
-    for link in [event["resultUrl"], *links]:
+    assert event["result_url"] == f"{here}/api/jobs/{job['id']}/download"
+    for link in [event["result_url"], *links]:
         assert link.startswith(f"{here}/api/"), link
         answer = await client.get(base + link.removeprefix(here))
         assert answer.status_code == 200, link
@@ -82,11 +82,11 @@ async def test_mounted_links_lead_to_where_it_is_mounted(app: Penstock) -> None:
 async def test_a_stream_tells_each_who_watches_their_own_address(app: Penstock) -> None:
     server = made(app)
     async with asking(server.asgi) as client:
-        started = (await client.post("/api/jobs/start", json={"type": "make"})).json()["id"]
+        started = (await client.post("/api/jobs", json={"kind": "make"})).json()["id"]
         await adrain(app)
         for host in ("one.example", "two.example:8443"):
             told = await client.get(f"/api/jobs/{started}/stream", headers={"Host": host})
-            assert f'"resultUrl":"https://{host}/api/artifacts/' in told.text
+            assert f'"result_url":"https://{host}/api/artifacts/' in told.text
     await server.aclose()
 
 
@@ -113,7 +113,7 @@ FORWARDED = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "front.example", 
 async def test_a_proxy_is_believed_if_it_is_trusted(app: Penstock, peer: str, trusted: str, seen: str) -> None:
     server = made(app, trusted_proxies=trusted)
     async with asking(server.asgi, client=(peer, 4711)) as client:
-        answer = await client.post("http://back/api/jobs/start", json={"type": "make"}, headers=FORWARDED)
+        answer = await client.post("http://back/api/jobs", json={"kind": "make"}, headers=FORWARDED)
     assert answer.headers["location"].partition("/api/")[0] == seen
     await server.aclose()
 
@@ -122,7 +122,7 @@ async def test_a_proxy_is_believed_if_it_is_trusted(app: Penstock, peer: str, tr
 async def test_what_is_no_host_does_not_get_into_links(app: Penstock, host: str) -> None:
     server = made(app)
     async with asking(server.asgi) as client:
-        answer = await client.post("/api/jobs/start", json={"type": "make"}, headers={"Host": host})
+        answer = await client.post("/api/jobs", json={"kind": "make"}, headers={"Host": host})
     assert answer.headers["location"].startswith("https://shop.example")
     await server.aclose()
 
@@ -144,6 +144,6 @@ def test_networks_that_are_none_are_refused(app: Penstock) -> None:
 
 
 def test_a_log_has_no_token() -> None:
-    assert without_token(b"lastEventId=1&access_token=abc.def&x=2") == b"lastEventId=1&access_token=...&x=2"
+    assert without_token(b"last_event_id=1&access_token=abc.def&x=2") == b"last_event_id=1&access_token=...&x=2"
     assert without_token(b"access_token=abc") == b"access_token=..."
     assert without_token(b"my_access_token=1") == b"my_access_token=1"

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from starlette.responses import Response
 
 from penstock import InvalidInput, Penstock
-from penstock.server import Caller, Problem, Service, Shared, start
+from penstock.server import Caller, Problem, Service, Shared, job_response, start, visible_job
 from tests.server.api import Api
 
 TABLES = """
@@ -52,6 +54,12 @@ def app(app: Penstock, folder: Path) -> Penstock:
             rows = await (await connection.execute("select id from notes.notes order by id")).fetchall()
         return [row[0] for row in rows]
 
+    @router.get("/api/jobs/{id:uuid}")
+    async def in_its_own_words(id: UUID, request: Request, caller: Caller, shared: Shared) -> Response:
+        """How a job is doing, and what it is to the notes."""
+        job = await visible_job(shared, caller, id)
+        return await job_response(request, shared, caller, job, lambda told: {**told, "note": job.args["id"]})
+
     @router.post("/api/notes-upkeep")
     async def upkeep(_: Service) -> str:
         return "done"
@@ -75,6 +83,21 @@ async def test_its_routes_have_the_servers_callers_and_problems(api: Api) -> Non
     refused = await api.user().post("/api/notes/-1")
     assert (refused.status_code, refused.headers["content-type"]) == (409, "application/problem+json")
     assert "/api/notes" in (await api.nobody.get("/openapi.json")).json()["paths"]
+
+
+async def test_its_routes_come_before_the_servers_own(api: Api, app: Penstock) -> None:
+    id = (await api.user().post("/api/notes/7")).json()["job"]
+    answer = await api.user().get(f"/api/jobs/{id}")
+    told = answer.json()
+    assert (told["id"], told["kind"], told["state"], told["note"]) == (id, "tidy", "ready", 7)
+    same = await api.user().get(f"/api/jobs/{id}", headers={"If-None-Match": answer.headers["etag"]})
+    assert same.status_code == 304
+    assert (await api.user("bob").get(f"/api/jobs/{id}")).status_code == 404
+    assert (await api.user().get("/api/jobs/batch")).status_code == 405
+    assert (await api.user().delete(f"/api/jobs/{id}")).json()["state"] == "cancelled"
+    described = (await api.nobody.get("/openapi.json")).json()["paths"]["/api/jobs/{id}"]
+    assert described["get"]["description"].startswith("How a job is doing, and what")
+    assert described["delete"]["operationId"] == "cancel_job"
 
 
 async def test_its_migrations_are_applied_once_each(app: Penstock, folder: Path) -> None:

@@ -63,22 +63,22 @@ async def test_the_owner_sees_what_an_artifact_is(api: Api, artifact: Artifact) 
     answer = await api.user("alice").get(f"/api/artifacts/{artifact.id}")
     assert answer.status_code == 200
     shown = answer.json()
-    assert {name: shown[name] for name in ("id", "jobId", "type", "name", "contentType", "size", "duration")} == {
-        "id": str(artifact.id), "jobId": str(artifact.job), "type": "pdf", "name": "papers/résumé 1.pdf",
-        "contentType": "application/pdf", "size": len(CONTENTS), "duration": 3,
+    assert {name: shown[name] for name in ("id", "job", "type", "name", "content_type", "size", "duration")} == {
+        "id": str(artifact.id), "job": str(artifact.job), "type": "pdf", "name": "papers/résumé 1.pdf",
+        "content_type": "application/pdf", "size": len(CONTENTS), "duration": 3,
     }  # fmt: skip
     assert shown["metadata"] == {"pages": 2}
     assert shown["digest"] == hashlib.sha256(CONTENTS).hexdigest()
-    assert (shown["downloads"], shown["expiresAt"], shown["owner"]) == (0, None, "alice")
+    assert (shown["downloads"], shown["expires_at"], shown["owner"]) == (0, None, "alice")
     assert "path" not in shown
 
 
 async def test_the_status_of_a_job_has_a_link_to_each_artifact(api: Api, artifact: Artifact) -> None:
     answer = await api.user("alice").get(f"/api/jobs/{artifact.job}")
     [shown] = answer.json()["artifacts"]
-    assert {name: shown[name] for name in ("id", "type", "duration", "name", "size", "contentType")} == {
+    assert {name: shown[name] for name in ("id", "type", "duration", "name", "size", "content_type")} == {
         "id": str(artifact.id), "type": "pdf", "duration": 3, "name": "papers/résumé 1.pdf", "size": len(CONTENTS),
-        "contentType": "application/pdf",
+        "content_type": "application/pdf",
     }  # fmt: skip
     assert (await api.nobody.get(shown["url"])).content == CONTENTS
 
@@ -141,7 +141,7 @@ async def test_a_download_may_be_asked_for_as_json(api: Api, app: Penstock, arti
     assert (await api.nobody.get(answer.json()["url"])).content == CONTENTS
     expires = parse_qs(urlsplit(answer.json()["url"]).query)["expires"][0]
     assert abs(int(expires) - time.time() - 3600) < 60
-    assert answer.json()["expiresAt"].endswith("Z")
+    assert answer.json()["expires_at"].endswith("Z")
     assert await downloads(app, artifact) == 1
 
 

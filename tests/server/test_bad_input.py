@@ -32,11 +32,11 @@ def refused(answer: httpx.Response, *fields: str) -> None:
     [r'"\u0000"', r'{"\u0000": 1}', r'"\ud800"', r'{"\ud800": 1}', "NaN", "[Infinity]", "1e999"],
     ids=["NUL", "NUL in a name", "surrogate", "surrogate in a name", "NaN", "Infinity", "too large"],
 )
-async def test_params_that_cannot_be_stored_are_named(api: Api, value: str) -> None:
-    job = f'{{"type": "export", "params": {{"value": {value}}}}}'
+async def test_arguments_that_cannot_be_stored_are_named(api: Api, value: str) -> None:
+    job = f'{{"kind": "export", "args": {{"value": {value}}}}}'
     for path, body, field in (
-        ("/api/jobs/start", job, "params"),
-        ("/api/jobs/batch", f'{{"jobs": [{job}]}}', "jobs.0.params"),
+        ("/api/jobs", job, "args"),
+        ("/api/jobs/batch", f'{{"jobs": [{job}]}}', "jobs.0.args"),
     ):
         answer = await api.user().post(path, content=body, headers=_JSON)
         assert answer.status_code == 422, answer.text
@@ -46,8 +46,8 @@ async def test_params_that_cannot_be_stored_are_named(api: Api, value: str) -> N
 
 @pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 4000, "1e308", "0." + "1" * 500, "[" * 500 + "]" * 500])
 async def test_odd_numbers_come_back_or_are_refused(api: Api, value: str) -> None:
-    body = f'{{"type": "export", "params": {{"value": {value}}}}}'
-    answer = await api.user().post("/api/jobs/start", content=body, headers=_JSON)
+    body = f'{{"kind": "export", "args": {{"value": {value}}}}}'
+    answer = await api.user().post("/api/jobs", content=body, headers=_JSON)
     assert answer.status_code in (202, 422), answer.text
     if answer.status_code == 202:
         for asked in (api.user(), api.service):
@@ -58,32 +58,32 @@ async def test_odd_numbers_come_back_or_are_refused(api: Api, value: str) -> Non
 @pytest.mark.parametrize("name", [r"\u0000", r"\ud800"])
 async def test_a_field_whose_name_is_no_text_is_refused(api: Api, name: str) -> None:
     for body in (
-        f'{{"type": "export", "{name}": 1}}',
-        f'{{"type": "{name}"}}',
-        f'{{"type": "export", "org": "{name}"}}',
+        f'{{"kind": "export", "{name}": 1}}',
+        f'{{"kind": "{name}"}}',
+        f'{{"kind": "export", "org": "{name}"}}',
     ):
-        answer = await api.user().post("/api/jobs/start", content=body, headers=_JSON)
+        answer = await api.user().post("/api/jobs", content=body, headers=_JSON)
         assert answer.status_code == 422, answer.text
         assert answer.json()["errors"]
 
 
 async def test_a_body_that_is_no_json_is_refused(api: Api) -> None:
-    for body in (b"{", b"\xff", b'"\xff"', b"[" * 100_000, b'{"type":' + b"9" * 10_000 + b"}", b""):
+    for body in (b"{", b"\xff", b'"\xff"', b"[" * 100_000, b'{"kind":' + b"9" * 10_000 + b"}", b""):
         for headers in (
             _JSON,
             {"Content-Type": "application/json; charset=utf-16"},
             {"Content-Type": "text/plain"},
             {},
         ):
-            answer = await api.user().post("/api/jobs/start", content=body, headers=headers)
+            answer = await api.user().post("/api/jobs", content=body, headers=headers)
             assert answer.status_code in (400, 413, 422), (body[:10], answer.text)
             assert answer.headers["content-type"] == "application/problem+json"
 
 
 async def test_odd_bytes_in_headers_do_no_harm(api: Api) -> None:
-    start = json.dumps({"type": "export", "params": {"value": 1}}).encode()
+    start = json.dumps({"kind": "export", "args": {"value": 1}}).encode()
     for value in (b"\xff\xfe", b"\xc3\xa9", b"\x7f", b"x" * 300, b"a\tb"):
-        answer = await api.user().post("/api/jobs/start", content=start, headers=_JSON | {"Idempotency-Key": value})
+        answer = await api.user().post("/api/jobs", content=start, headers=_JSON | {"Idempotency-Key": value})
         assert answer.status_code in (202, 422), answer.text
         for header in ("Authorization", "Accept", "Host", "If-None-Match", "Range"):
             assert (await api.nobody.get("/api/jobs", headers={header: value})).status_code == 401
@@ -99,14 +99,14 @@ async def test_moments_are_written_out_and_lie_within_the_calendar(api: Api) -> 
         "9999-12-31T23:00:00-02:00",
         "0001-01-01T00:00:00+02:00",
     ):
-        refused(await api.user().get("/api/jobs", params={"createdAfter": moment}), "createdAfter")
+        refused(await api.user().get("/api/jobs", params={"created_after": moment}), "created_after")
     for moment in ("9999-12-31T23:00:00Z", "0001-01-01T00:00:00Z", "2026-01-31T12:00:00+23:59"):
-        assert (await api.user().get("/api/jobs", params={"createdBefore": moment})).status_code == 200
+        assert (await api.user().get("/api/jobs", params={"created_before": moment})).status_code == 200
 
 
 async def test_texts_of_queries_and_paths_are_checked(api: Api) -> None:
-    for name in ("type", "org"):
-        refused(await api.user().get("/api/jobs", params={name: "a\0b"}), "type.0" if name == "type" else name)
+    for name in ("kind", "org"):
+        refused(await api.user().get("/api/jobs", params={name: "a\0b"}), "kind.0" if name == "kind" else name)
     refused(await api.user().get("/api/jobs", params={"limit": str(2**70)}), "limit")
     refused(await api.service.get("/api/queues/a%00b/scale"), "name")
     assert (await api.service.get("/api/queues/%ED%A0%80/scale")).status_code == 200

@@ -8,9 +8,7 @@ import pytest
 from tests.kit.serving import KEY
 from tests.server.streaming import serving
 
-_HEAD = (
-    f"POST /api/jobs/start HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer {KEY}\r\n"
-)
+_HEAD = f"POST /api/jobs HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer {KEY}\r\n"
 
 
 async def answer_to(port: int, *pieces: bytes, pause: float = 0.0) -> tuple[int, dict[str, object]]:
@@ -47,7 +45,7 @@ async def test_a_body_without_a_length_is_cut_off_at_the_limit(url: str) -> None
 
 async def test_a_body_of_just_the_limit_is_read(url: str) -> None:
     async with serving(url, max_body=1000) as server:
-        body = b'{"type": "nothing"}'.ljust(1000)
+        body = b'{"kind": "nothing"}'.ljust(1000)
         status, answer = await answer_to(server.port, f"{_HEAD}Content-Length: 1000\r\n\r\n".encode() + body)
         assert status == 422
         assert "no handler" in str(answer["detail"])
@@ -55,7 +53,7 @@ async def test_a_body_of_just_the_limit_is_read(url: str) -> None:
 
 async def test_a_body_that_does_not_come_is_not_waited_for(url: str) -> None:
     async with serving(url, body_timeout=0.3) as server:
-        status, body = await answer_to(server.port, f'{_HEAD}Content-Length: 100\r\n\r\n{{"type"'.encode())
+        status, body = await answer_to(server.port, f'{_HEAD}Content-Length: 100\r\n\r\n{{"kind"'.encode())
         assert (status, body["detail"]) == (408, "the body did not arrive in time")
 
 
@@ -82,8 +80,8 @@ async def test_deep_nesting_and_broken_json_are_refused(url: str) -> None:
     async with serving(url) as server:
         for body in (
             b"[" * 100_000,
-            b'{"type": "x", "params": ' + b'{"a":' * 50_000,
-            b'{"type": ',
+            b'{"kind": "x", "args": ' + b'{"a":' * 50_000,
+            b'{"kind": ',
             b"\xff\xfe",
             b"nul",
         ):

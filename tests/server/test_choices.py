@@ -25,11 +25,11 @@ def app(app: Penstock) -> Penstock:
 async def test_the_service_chooses_when_where_and_before_whom(api: Api, app: Penstock) -> None:
     later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
     for choices in (
-        {"runAt": later.isoformat(), "priority": 7, "queue": "nightly"},
+        {"run_at": later.isoformat(), "priority": 7, "queue": "nightly"},
         {"delay": 3600, "priority": -1},
     ):
-        answer = await api.service.post("/api/jobs/start", {"type": "work", **choices})
-        assert answer.status_code == 202, answer.text
+        answer = await api.service.post("/api/jobs", {"kind": "work", **choices})
+        assert (answer.status_code, answer.json()["state"]) == (202, "scheduled"), answer.text
     second, first = (await app.jobs.alist()).jobs
     assert (first.run_at, first.priority, first.queue) == (later, 7, "nightly")
     assert timedelta(minutes=59) < second.run_at - datetime.now(UTC) < timedelta(minutes=61)
@@ -37,14 +37,14 @@ async def test_the_service_chooses_when_where_and_before_whom(api: Api, app: Pen
 
 
 @pytest.mark.parametrize(
-    "choice", [{"runAt": "2030-01-01T00:00:00Z"}, {"delay": 1}, {"priority": 1}, {"queue": "fast"}]
+    "choice", [{"run_at": "2030-01-01T00:00:00Z"}, {"delay": 1}, {"priority": 1}, {"queue": "fast"}]
 )
 async def test_a_user_is_told_that_they_may_not(api: Api, app: Penstock, choice: dict[str, object]) -> None:
     [name] = choice
     for kind in ("work", "several"):
-        answer = await api.user().post("/api/jobs/start", {"type": kind, **choice})
+        answer = await api.user().post("/api/jobs", {"kind": kind, **choice})
         assert (answer.status_code, answer.json()["detail"]) == (403, f"{name}: only the service chooses it")
-    refused = await api.service.post("/api/jobs/start", {"type": "several", **choice})
+    refused = await api.service.post("/api/jobs", {"kind": "several", **choice})
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["field"] == name
     assert (await app.jobs.alist()).jobs == []
@@ -53,34 +53,34 @@ async def test_a_user_is_told_that_they_may_not(api: Api, app: Penstock, choice:
 @pytest.mark.parametrize(
     ("choice", "field"),
     [
-        ({"runAt": "tomorrow"}, "runAt"),
+        ({"run_at": "tomorrow"}, "run_at"),
         ({"delay": -1}, "delay"),
         ({"delay": 1e300}, "delay"),
         ({"delay": "1"}, "delay"),
         ({"priority": 1.5}, "priority"),
         ({"priority": 40_000}, "priority"),
         ({"queue": ""}, "queue"),
-        ({"runAt": "2030-01-01T00:00:00Z", "delay": 5}, "delay"),
+        ({"run_at": "2030-01-01T00:00:00Z", "delay": 5}, "delay"),
     ],
 )
 async def test_a_choice_that_is_none_is_named(api: Api, app: Penstock, choice: dict[str, object], field: str) -> None:
-    answer = await api.service.post("/api/jobs/start", {"type": "work", **choice})
+    answer = await api.service.post("/api/jobs", {"kind": "work", **choice})
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["field"] == field
     assert (await app.jobs.alist()).jobs == []
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
-@pytest.mark.parametrize("path", ["start", "batch", "tick"])
+@pytest.mark.parametrize("path", ["batch", "tick"])
 async def test_another_method_is_not_allowed(api: Api, method: str, path: str) -> None:
     answer = await api.service(method, f"/api/jobs/{path}")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
 async def test_broken_json_names_no_field_of_its_own(api: Api) -> None:
-    for body in (b"{", b'{"type": }', b"x"):
+    for body in (b"{", b'{"kind": }', b"x"):
         headers = {"Content-Type": "application/json"}
-        answer = await api.service.post("/api/jobs/start", content=body, headers=headers)
+        answer = await api.service.post("/api/jobs", content=body, headers=headers)
         assert answer.status_code == 422
         [error] = answer.json()["errors"]
         assert error["field"] == "body"

@@ -61,8 +61,8 @@ async def _all_away(api: Api) -> None:
         timed("GET", "/readyz"),
         timed("GET", "/healthz"),
         timed("GET", "/api/jobs"),
-        timed("POST", "/api/jobs/start", {"type": "work"}),
-        timed("POST", "/api/jobs/batch", {"jobs": [{"type": "work"}]}),
+        timed("POST", "/api/jobs", {"kind": "work"}),
+        timed("POST", "/api/jobs/batch", {"jobs": [{"kind": "work"}]}),
         timed("GET", "/api/jobs/0198c5a0-0000-7000-8000-000000000000/stream"),
         *(timed("GET", "/api/usage") for _ in range(20)),
     )

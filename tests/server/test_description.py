@@ -8,6 +8,7 @@ import jsonschema_rs
 import pytest
 
 from penstock import Penstock
+from penstock.engine.commands import SeenJob
 from penstock.server import Server, ServerSettings
 from penstock.server.http.examples import EXAMPLES
 
@@ -93,6 +94,27 @@ def test_nothing_is_described_that_nobody_refers_to() -> None:
     assert set(DESCRIPTION["components"]["schemas"]) == referred
     assert set(EXAMPLES) <= referred
     assert DESCRIPTION["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+
+
+def test_the_api_speaks_the_words_of_python_and_sql() -> None:
+    """In their spelling too: whatever is sent, answered or put into an address."""
+    told = [name for schema in schemas(DESCRIPTION["paths"]) for name in schema.get("properties", {})]
+    asked = [each["name"] for each in schemas(DESCRIPTION["paths"]) if "in" in each and each["in"] != "header"]
+    odd = {name for name in [*told, *asked, *names_in(EXAMPLES)] if not re.fullmatch(r"[a-z][a-z_]*", name)}
+    assert odd <= set(EXAMPLES)
+    job = DESCRIPTION["components"]["schemas"]["Job"]["properties"]
+    seen = set(SeenJob.__struct_fields__) - {"rollup"}
+    assert (set(job) - seen, seen - set(job)) == ({"worker"}, set())
+
+
+def names_in(example: object) -> Iterator[str]:
+    if isinstance(example, list):
+        for each in example:
+            yield from names_in(each)
+    elif isinstance(example, dict):
+        for name, each in example.items():
+            yield name
+            yield from names_in(each)
 
 
 def test_examples_for_python_are_not_for_those_who_speak_http() -> None:

@@ -16,7 +16,7 @@ async def test_the_page_shows_every_operation(api: Api) -> None:
         for method, operation in methods.items():
             assert shown.count(f'id="{operation["operationId"]}"') == 1, (method, path)
     assert "export_pdf" in shown
-    assert "curl -X POST http://test/api/jobs/start" in shown
+    assert "curl -X POST http://test/api/jobs" in shown
 
 
 async def test_a_browser_may_run_and_load_nothing(api: Api) -> None:

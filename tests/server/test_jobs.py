@@ -12,6 +12,10 @@ from penstock.testing import adrain
 from tests.kit import saying
 from tests.server.api import Api
 
+NOTHING_YET = {
+    "percent": 0, "phase": None, "done": None, "total": None, "failed": None, "message": None, "reason": None,
+}  # fmt: skip
+
 
 @pytest.fixture
 def app(app: Penstock) -> Penstock:
@@ -40,24 +44,22 @@ async def test_the_status_has_the_shape_that_clients_poll(api: Api, app: Penstoc
     alice = api.user("alice")
     id = await alice.start("greet", name="Ann")
     waiting = (await alice.get(f"/api/jobs/{id}")).json()
-    assert waiting["status"] == "queued"
-    assert waiting["progress"] == {
-        "percent": 0, "phase": "queued", "docsComplete": None, "docsTotal": None, "message": None,
-    }  # fmt: skip
+    assert waiting["state"] == "ready"
+    assert waiting["progress"] == NOTHING_YET
     await adrain(app)
     answer = await alice.get(f"/api/jobs/{id}")
     assert answer.status_code == 200
     job = answer.json()
-    assert job["progress"] == {
-        "percent": 100, "phase": "complete", "docsComplete": 7, "docsTotal": 16, "message": "half way",
+    assert job["progress"] == NOTHING_YET | {
+        "percent": 100, "phase": "text", "done": 7, "total": 16, "message": "half way",
     }  # fmt: skip
-    told = {name: job[name] for name in ("id", "type", "status", "state", "artifacts", "output", "error", "owner")}
-    assert told == {
-        "id": id, "type": "greet", "status": "completed", "state": "succeeded", "artifacts": [],
-        "output": "Hello Ann", "error": None, "owner": "alice",
+    moments = {name: job.pop(name) for name in ("created_at", "run_at", "started_at", "finished_at")}
+    assert job == {
+        "id": id, "kind": "greet", "queue": "default", "state": "succeeded", "priority": 0, "attempt": 1,
+        "max_attempts": 5, "parent": None, "owner": "alice", "org": None, "cancel_requested": False,
+        "args": {"name": "Ann"}, "progress": job["progress"], "output": "Hello Ann", "error": None, "artifacts": [],
     }  # fmt: skip
-    assert (job["attempts"], job["maxAttempts"], job["params"]) == (1, 5, {"name": "Ann"})
-    assert job["createdAt"] <= job["startedAt"] <= job["finishedAt"]
+    assert moments["created_at"] <= moments["started_at"] <= moments["finished_at"]
 
 
 async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock) -> None:
@@ -66,10 +68,8 @@ async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock
     jobs = await app.engine.arun(commands.Claim(lease, "default", 1))
     await app.engine.arun(saying.report_progress(lease, jobs, [{"percent": 45, "phase": "text", "message": "Hunger…"}]))
     job = (await api.user().get(f"/api/jobs/{id}")).json()
-    assert job["status"] == "processing"
-    assert job["progress"] == {
-        "percent": 45, "phase": "text", "docsComplete": None, "docsTotal": None, "message": "Hunger…",
-    }  # fmt: skip
+    assert job["state"] == "running"
+    assert job["progress"] == NOTHING_YET | {"percent": 45, "phase": "text", "message": "Hunger…"}
 
 
 async def test_a_job_that_is_tried_again_says_so_in_status_list_and_stream(api: Api, app: Penstock) -> None:
@@ -84,22 +84,21 @@ async def test_a_job_that_is_tried_again_says_so_in_status_list_and_stream(api: 
     told = [
         (await api.user().get(f"/api/jobs/{id}")).json()["progress"],
         (await api.user().get("/api/jobs")).json()["jobs"][0]["progress"],
-        json.loads(State(seen).piece("")["body"].split(b"data: ")[1])["job"]["progress"],
+        json.loads(State(seen).piece("")["body"].split(b"data: ")[1])["progress"],
     ]
-    assert told == [{
-        "percent": 0, "phase": "queued", "docsComplete": None, "docsTotal": None,
-        "message": "Attempt 2 of 5: it failed by an internal error", "retryReason": "it failed by an internal error",
+    assert told == [NOTHING_YET | {
+        "message": "Attempt 2 of 5: it failed by an internal error", "reason": "it failed by an internal error",
     }] * 3  # fmt: skip
 
 
-async def test_a_flow_is_processing_as_soon_as_one_of_its_jobs_has_ended(api: Api, app: Penstock) -> None:
+async def test_a_flow_waits_for_its_jobs_and_tells_how_far_they_are(api: Api, app: Penstock) -> None:
     id = await api.user().start("greetings", names=["a", "b"])
-    assert (await api.user().get(f"/api/jobs/{id}")).json()["status"] == "queued"
+    assert (await api.user().get(f"/api/jobs/{id}")).json()["state"] == "blocked"
     lease = await app.engine.arun(commands.OpenLease("test"))
     await app.engine.arun(saying.complete(lease, await app.engine.arun(commands.Claim(lease, "default", 1))))
     job = (await api.user().get(f"/api/jobs/{id}")).json()
-    assert (job["status"], job["progress"]["percent"], job["progress"]["phase"]) == ("processing", 50, "text")
-    assert (job["progress"]["docsComplete"], job["progress"]["docsTotal"]) == (1, 2)
+    assert (job["state"], job["progress"]["percent"], job["progress"]["phase"]) == ("blocked", 50, "text")
+    assert (job["progress"]["done"], job["progress"]["total"]) == (1, 2)
 
 
 async def test_an_etag_saves_the_body_until_something_changes(api: Api, app: Penstock) -> None:
@@ -121,7 +120,7 @@ async def test_what_a_handler_says_is_shown_and_what_it_stumbled_over_is_not(api
     service = api.service
     for asking in (api.user(), service):
         job = (await asking.get(f"/api/jobs/{said}")).json()
-        assert (job["status"], job["error"]) == ("failed", "the document has no pages")
+        assert (job["state"], job["error"]) == ("failed", "the document has no pages")
         answer = await asking.get(f"/api/jobs/{fell}")
         assert answer.json()["error"] == "it failed by an internal error"
         assert ("passwd" in answer.text) is (asking is service)
@@ -147,7 +146,7 @@ async def test_a_page_continues_where_the_last_one_ended(api: Api) -> None:
     for _ in range(3):
         page = (await alice.get("/api/jobs", params={"limit": 2} | ({"cursor": cursor} if cursor else {}))).json()
         seen += [job["id"] for job in page["jobs"]]
-        cursor = page["nextCursor"]
+        cursor = page["next_cursor"]
     assert seen == ids[::-1]
     assert cursor is None
 
@@ -158,22 +157,20 @@ async def test_a_list_is_filtered(api: Api, app: Penstock) -> None:
     await adrain(app)
     waiting = await alice.start("stumble", how="badly")
     flow = await alice.start("greetings", names=["a", "b"])
-    shared = (await alice.post("/api/jobs/start", {"type": "greet", "params": {"name": "s"}, "org": "acme"})).json()[
-        "id"
-    ]
+    shared = (await alice.post("/api/jobs", {"kind": "greet", "args": {"name": "s"}, "org": "acme"})).json()["id"]
 
     async def ids(**params: object) -> set[str]:
         answer = await alice.get("/api/jobs", params=params)
         assert answer.status_code == 200, answer.text
         return {job["id"] for job in answer.json()["jobs"]}
 
-    assert await ids(status="completed") == {done}
-    assert await ids(type="stumble") == {waiting}
-    assert await ids(type=["stumble", "greet"], status="queued") >= {waiting, shared}
-    assert len(await ids(parentId=flow)) == 2
+    assert await ids(state="succeeded") == {done}
+    assert await ids(kind="stumble") == {waiting}
+    assert await ids(kind=["stumble", "greet"], state=["ready", "scheduled"]) >= {waiting, shared}
+    assert len(await ids(parent=flow)) == 2
     assert await ids(org="acme") == {shared}
-    assert await ids(createdAfter="2999-01-01T00:00:00Z") == set()
-    assert done in await ids(createdBefore="2999-01-01T00:00:00Z")
+    assert await ids(created_after="2999-01-01T00:00:00Z") == set()
+    assert done in await ids(created_before="2999-01-01T00:00:00Z")
     assert {job["id"] for job in (await api.user("bob", org="acme").get("/api/jobs?org=acme")).json()["jobs"]} == {
         shared
     }
@@ -184,8 +181,8 @@ async def test_a_list_is_filtered(api: Api, app: Penstock) -> None:
 
 @pytest.mark.parametrize(
     ("query", "field"),
-    [("limit=0", "limit"), ("limit=1000", "limit"), ("cursor=x", "cursor"), ("status=odd", "status.0"),
-     ("createdAfter=yesterday", "createdAfter"), ("parentId=1", "parentId")],
+    [("limit=0", "limit"), ("limit=1000", "limit"), ("cursor=x", "cursor"), ("state=odd", "state.0"),
+     ("created_after=yesterday", "created_after"), ("parent=1", "parent")],
 )  # fmt: skip
 async def test_a_senseless_filter_is_named(api: Api, query: str, field: str) -> None:
     answer = await api.user().get(f"/api/jobs?{query}")
@@ -200,10 +197,10 @@ async def test_cancelling_ends_a_job_and_is_the_same_twice(api: Api, app: Pensto
             answer = await asking.delete(f"/api/jobs/{id}")
             assert (answer.status_code, answer.json()) == (
                 200,
-                {"id": id, "message": "Job cancelled", "cancelled": True},
+                {"id": id, "state": "cancelled", "cancel_requested": False},
             )
         job = (await asking.get(f"/api/jobs/{id}")).json()
-        assert job["status"] == "cancelled"
+        assert job["state"] == "cancelled"
         assert job["error"].startswith("cancelled by")
 
 
@@ -220,6 +217,6 @@ async def test_a_failed_job_is_retried(api: Api, app: Penstock) -> None:
         assert (await asking.post(f"/api/jobs/{id}/retry")).status_code == 409
         await adrain(app)
         answer = await asking.post(f"/api/jobs/{id}/retry")
-        assert (answer.status_code, answer.json()) == (202, {"id": id, "status": "queued"})
-        assert (await asking.get(f"/api/jobs/{id}")).json()["status"] == "queued"
+        assert (answer.status_code, answer.json()) == (202, {"id": id, "state": "ready"})
+        assert (await asking.get(f"/api/jobs/{id}")).json()["state"] == "ready"
         await asking.delete(f"/api/jobs/{id}")

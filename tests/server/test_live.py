@@ -158,9 +158,9 @@ async def test_the_end_comes_with_links_to_what_the_job_made(engine: Counted, ha
     versions = set()
     for ear in ears:
         state = await ear.hear()
-        while b"resultUrl" not in state.piece("")["body"]:  # that it was claimed may be told first
+        while b"result_url" not in state.piece("")["body"]:  # that it was claimed may be told first
             state = await ear.hear()
-        assert b'"resultUrl":"/files/one"' in state.piece("")["body"]
+        assert b'"result_url":"/files/one"' in state.piece("")["body"]
         assert b'"artifacts":[{"type":"pdf","url":"/files/one"}]' in state.piece("")["body"]
         versions.add(state.version)
     assert len(made) == 3

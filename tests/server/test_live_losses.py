@@ -130,7 +130,7 @@ async def test_the_success_that_a_queue_does_not_keep_is_told(hub: Hub, hand: Ha
     worker.complete(job)
     state = await ear.hear()
     assert hand.run(commands.GetJob(id)) is None
-    assert b"event: completed" in state.piece("")["body"]
+    assert b"event: succeeded" in state.piece("")["body"]
 
 
 async def test_a_failed_look_leaves_nobody_behind(hub: Hub, hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ async def test_streams_and_long_polls_do_not_keep_it_from_stopping_and_its_log_h
     with uvicorn(url) as (api, process):
         async with httpx.AsyncClient(timeout=30) as client:
             user = {"Authorization": f"Bearer {token}"}
-            started = await client.post(f"{api}/api/jobs/start", json={"type": "work"}, headers=user)
+            started = await client.post(f"{api}/api/jobs", json={"kind": "work"}, headers=user)
             job = started.headers["location"]
             assert job.startswith(f"{api}/api/jobs/")
             refused = await client.get(f"{job}/stream", params={"access_token": KEY})

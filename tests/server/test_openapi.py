@@ -26,12 +26,12 @@ DESCRIPTION = Server(Penstock("postgresql://nowhere"), ServerSettings()).asgi.op
 
 LONGEST_URL = 60_000
 """Longer ones are refused by uvicorn's parser, in its own words, before they are a request."""
-ALSO_JOBS = ("/api/jobs/start", "/api/jobs/batch", "/api/jobs/tick")
+ALSO_JOBS = ("/api/jobs/batch", "/api/jobs/tick")
 """GET and DELETE of these mean the job of that id, and are refused for what it is: 422 instead of 405."""
 KNOWS_MORE = ["start_job", "start_batch", "complete_jobs", "upload_artifact", "remember_step"] + [
     f"{verb}_jobs" for verb in ("fail", "snooze", "release")
 ] + ["report_progress", "confirm_cancelled"]  # fmt: skip
-"""These refuse what the description cannot forbid: unknown kinds, params that do not fit, the same job twice."""
+"""These refuse what the description cannot forbid: unknown kinds, arguments that do not fit, the same job twice."""
 
 
 def schema_for(caller: str, examples: int) -> Any:

@@ -35,37 +35,33 @@ async def test_a_tick_runs_what_is_ready_and_reports_each(api: Api, app: Penstoc
     answer = await api.service.post("/api/jobs/tick", {"limit": 10, "budget": 20})
     assert answer.status_code == 200
     body = answer.json()
-    told = {name: body[name] for name in ("ok", "success", "message", "processedCount", "archivedCount", "failedCount")}
-    assert told == {
-        "ok": True, "success": True, "message": "Queue processing completed", "processedCount": 3, "archivedCount": 2,
-        "failedCount": 1,
-    }  # fmt: skip
-    results = {each["messageId"]: each for each in body["results"]}
+    assert (body.keys(), body["ok"], body["processed"]) == ({"ok", "processed", "results"}, True, 3)
+    results = {each["id"]: each for each in body["results"]}
     assert results.keys() == {*good, bad}
     for id in good:
-        assert (results[id]["success"], results[id]["archived"], results[id]["state"]) == (True, True, "succeeded")
-    assert (results[bad]["success"], results[bad]["archived"], results[bad]["state"]) == (False, False, "scheduled")
+        assert (results[id]["kind"], results[id]["state"], results[id]["error"]) == ("work", "succeeded", None)
+    assert (results[bad]["state"], results[bad]["attempt"]) == ("scheduled", 1)
     assert results[bad]["error"]
 
 
-async def test_a_job_that_failed_for_good_is_not_archived(api: Api, app: Penstock) -> None:
+async def test_a_job_that_failed_for_good_says_so(api: Api, app: Penstock) -> None:
     await app.engine.aenqueue([NewJob(kind="work", args=b'{"n": -1}', max_attempts=1)], None)
     body = (await api.service.post("/api/jobs/tick")).json()
-    assert (body["processedCount"], body["archivedCount"], body["failedCount"]) == (1, 0, 1)
+    assert body["processed"] == 1
     [result] = body["results"]
-    assert (result["archived"], result["state"], result["error"]) == (False, "failed", "-1")
+    assert (result["state"], result["error"]) == ("failed", "-1")
 
 
 async def test_a_tick_with_nothing_to_do(api: Api) -> None:
     body = (await api.service.post("/api/jobs/tick")).json()
-    assert (body["ok"], body["processedCount"], body["results"]) == (True, 0, [])
+    assert (body["ok"], body["processed"], body["results"]) == (True, 0, [])
 
 
 async def test_a_tick_takes_no_more_than_it_is_allowed(api: Api) -> None:
     for n in range(3):
         await api.user().start("work", n=n)
-    assert (await api.service.post("/api/jobs/tick", {"limit": 2})).json()["processedCount"] == 2
-    assert (await api.service.post("/api/jobs/tick", {"queues": ["slow"]})).json()["processedCount"] == 0
+    assert (await api.service.post("/api/jobs/tick", {"limit": 2})).json()["processed"] == 2
+    assert (await api.service.post("/api/jobs/tick", {"queues": ["slow"]})).json()["processed"] == 0
     for body, field in (({"limit": 0}, "limit"), ({"budget": -1}, "budget"), ({"speed": 1}, "speed")):
         assert (await api.service.post("/api/jobs/tick", body)).json()["errors"][0]["field"] == field
 
@@ -90,9 +86,9 @@ async def test_jobs_that_no_worker_knows_are_shown_to_the_service_and_counted(ap
     await app.engine.arun(saying.park(lease, [job], ["this worker has no handler of kind 'work'"]))
     for path in (f"/api/jobs/{id}", "/api/jobs"):
         body = (await api.service.get(path)).json()
-        assert (body.get("jobs") or [body])[0]["parkedReason"] == "this worker has no handler of kind 'work'"
+        assert (body.get("jobs") or [body])[0]["parked_reason"] == "this worker has no handler of kind 'work'"
         seen = (await api.user().get(path)).json()
-        assert "parkedReason" not in (seen.get("jobs") or [seen])[0]
+        assert "parked_reason" not in (seen.get("jobs") or [seen])[0]
     assert 'penstock_parked_jobs{kind="work",queue="default"} 1.0' in (await api.service.get("/metrics")).text
 
 
@@ -106,37 +102,37 @@ async def test_what_only_the_service_may(api: Api, path: str) -> None:
 
 async def test_kinds_are_shown_with_the_schema_of_their_params(api: Api) -> None:
     [kind] = (await api.user().get("/api/kinds")).json()["kinds"]
-    assert (kind["type"], kind["description"]) == ("work", "Does some work.")
-    assert kind["params"]["properties"] == {"n": {"type": "integer"}}
-    assert kind["params"]["required"] == ["n"]
+    assert (kind["kind"], kind["description"]) == ("work", "Does some work.")
+    assert kind["args"]["properties"] == {"n": {"type": "integer"}}
+    assert kind["args"]["required"] == ["n"]
     everything = (await api.service.get("/api/kinds")).json()["kinds"]
-    assert [each["type"] for each in everything] == ["inside", "work"]
+    assert [each["kind"] for each in everything] == ["inside", "work"]
 
 
 async def test_the_scale_of_a_queue_follows_its_backlog(api: Api, app: Penstock) -> None:
     idle = (await api.service.get("/api/queues/default/scale")).json()
     assert idle == {
-        "queue": "default", "paused": False, "ready": 0, "running": 0, "workers": 0, "oldestSeconds": None,
-        "wantedWorkers": 0,
+        "queue": "default", "paused": False, "ready": 0, "running": 0, "workers": 0, "oldest_ready_seconds": None,
+        "wanted_workers": 0,
     }  # fmt: skip
     for n in range(5):
         await api.user().start("work", n=n)
     await app.engine.arun(commands.OpenLease("one", queues=["default"]))
     await app.engine.arun(commands.OpenLease("other", queues=["slow"]))
     busy = (await api.service.get("/api/queues/default/scale?slots=2&most=10")).json()
-    assert (busy["ready"], busy["workers"], busy["wantedWorkers"]) == (5, 1, 3)
-    assert busy["oldestSeconds"] >= 0
-    assert (await api.service.get("/api/queues/default/scale?slots=1&most=2")).json()["wantedWorkers"] == 2
-    assert (await api.service.get("/api/queues/default/scale?least=4")).json()["wantedWorkers"] == 4
+    assert (busy["ready"], busy["workers"], busy["wanted_workers"]) == (5, 1, 3)
+    assert busy["oldest_ready_seconds"] >= 0
+    assert (await api.service.get("/api/queues/default/scale?slots=1&most=2")).json()["wanted_workers"] == 2
+    assert (await api.service.get("/api/queues/default/scale?least=4")).json()["wanted_workers"] == 4
     await app.queues.aset("default", paused=True)
     paused = (await api.service.get("/api/queues/default/scale")).json()
-    assert (paused["paused"], paused["wantedWorkers"]) == (True, 0)
+    assert (paused["paused"], paused["wanted_workers"]) == (True, 0)
 
 
 async def test_usage_is_shown_to_the_organisation_it_belongs_to(api: Api, app: Penstock) -> None:
     for org in ("acme", "zoo"):
-        asked = {"type": "work", "params": {"n": 1}, "org": org}
-        assert (await api.user("alice", org=org).post("/api/jobs/start", asked)).status_code == 202
+        asked = {"kind": "work", "args": {"n": 1}, "org": org}
+        assert (await api.user("alice", org=org).post("/api/jobs", asked)).status_code == 202
     await adrain(app)
     [row] = (await api.user("bob", org="acme").get("/api/usage")).json()["usage"]
     assert (row["org"], row["kind"], row["runs"], row["failures"]) == ("acme", "work", 1, 0)
@@ -160,9 +156,9 @@ async def test_metrics_tell_of_queues_kinds_and_requests(api: Api, app: Penstock
     }
     assert samples["penstock_jobs", "default", "ready"] == 1
     assert samples["penstock_runs_total", "work"] == 1
-    assert samples["penstock_http_requests_total", "POST", "/api/jobs/start", "202"] == 2
+    assert samples["penstock_http_requests_total", "POST", "/api/jobs", "202"] == 2
     assert samples["penstock_http_requests_total", "GET", "other", "404"] == 1
-    assert samples["penstock_http_seconds_count", "/api/jobs/start"] == 2
+    assert samples["penstock_http_seconds_count", "/api/jobs"] == 2
     assert ("penstock_streams",) in samples
 
 
@@ -183,10 +179,10 @@ async def test_the_api_can_be_mounted_into_another_application(app: Penstock) ->
     outer.mount("/queue", app.asgi(service_key=KEY, jwt_secret=SECRET))
     async with AsyncClient(transport=ASGITransport(outer), base_url="http://test") as client:
         headers = {"Authorization": f"Bearer {KEY}"}
-        answer = await client.post("/queue/api/jobs/start", json={"type": "work", "params": {"n": 1}}, headers=headers)
+        answer = await client.post("/queue/api/jobs", json={"kind": "work", "args": {"n": 1}}, headers=headers)
         assert answer.status_code == 202
         status = await client.get(f"/queue/api/jobs/{answer.json()['id']}", headers=headers)
-        assert status.json()["status"] == "queued"
+        assert status.json()["state"] == "ready"
 
 
 async def test_an_unknown_path_and_a_wrong_method_are_problems_too(api: Api) -> None:
@@ -207,11 +203,11 @@ async def test_pages_of_an_allowed_origin_may_ask_and_others_may_not(app: Pensto
     async with AsyncClient(transport=ASGITransport(asgi), base_url="http://test") as client:
         asked = {"Origin": "https://desk.example.com", "Access-Control-Request-Method": "POST"}
         asked["Access-Control-Request-Headers"] = "authorization,idempotency-key"
-        allowed = await client.options("/api/jobs/start", headers=asked)
+        allowed = await client.options("/api/jobs", headers=asked)
         assert allowed.headers["access-control-allow-origin"] == "https://desk.example.com"
         answer = await client.get("/healthz", headers={"Origin": "https://desk.example.com"})
         assert "etag" in answer.headers["access-control-expose-headers"].lower()
-        refused = await client.options("/api/jobs/start", headers=asked | {"Origin": "https://evil.example.com"})
+        refused = await client.options("/api/jobs", headers=asked | {"Origin": "https://evil.example.com"})
         assert "access-control-allow-origin" not in refused.headers
 
 
@@ -225,8 +221,8 @@ async def test_the_service_finds_out_who_runs_a_job_and_users_do_not(api: Api, a
     lease = await app.engine.arun(commands.OpenLease("busy", queues=["default"], host="jobs-1", pid=4711))
     await app.engine.arun(commands.Claim(lease, "default", 1))
     told = (await api.service.get(f"/api/jobs/{id}")).json()
-    assert {name: told["worker"][name] for name in ("name", "host", "pid")} == {
-        "name": "busy", "host": "jobs-1", "pid": 4711
+    assert {name: told["worker"][name] for name in ("worker", "host", "pid")} == {
+        "worker": "busy", "host": "jobs-1", "pid": 4711
     }  # fmt: skip
     assert "worker" not in (await api.user().get(f"/api/jobs/{id}")).json()
     [worker] = (await api.service.get("/api/workers")).json()["workers"]

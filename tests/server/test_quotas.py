@@ -28,14 +28,14 @@ def app(app: Penstock) -> Penstock:
 
 
 async def ask(asking: Asking, n: int = 0) -> int:
-    return (await asking.post("/api/jobs/start", {"type": "export", "params": {"n": n}})).status_code
+    return (await asking.post("/api/jobs", {"kind": "export", "args": {"n": n}})).status_code
 
 
 async def test_operations_a_day_are_limited_for_each_user(api: Api, app: Penstock) -> None:
     app.quota("exports", per_day=3)
     alice = api.user("alice")
     assert [await ask(alice) for _ in range(4)] == [202, 202, 202, 429]
-    refused = await alice.post("/api/jobs/start", {"type": "export", "params": {"n": 1}})
+    refused = await alice.post("/api/jobs", {"kind": "export", "args": {"n": 1}})
     assert 0 < int(refused.headers["retry-after"]) <= 86_400
     assert refused.json()["detail"] == "3 operations a day are allowed, and they are used up", (
         "in words, not by settings"
@@ -49,11 +49,11 @@ async def test_operations_a_day_are_limited_for_each_user(api: Api, app: Penstoc
 async def test_a_batch_counts_each_of_its_jobs_and_a_retry_counts_too(api: Api, app: Penstock) -> None:
     app.quota("exports", per_day=4)
     alice = api.user("alice")
-    batch = {"jobs": [{"type": "export", "params": {"n": n}} for n in (-1, 2)]}
+    batch = {"jobs": [{"kind": "export", "args": {"n": n}} for n in (-1, 2)]}
     started = await alice.post("/api/jobs/batch", batch)
     assert started.status_code == 202
     await adrain(app)
-    failed = started.json()["jobs"][0]["jobId"]
+    failed = started.json()["jobs"][0]["id"]
     assert (await alice.post(f"/api/jobs/{failed}/retry")).status_code == 202
     assert (await alice.post("/api/jobs/batch", batch)).status_code == 429
     assert await ask(alice) == 202
@@ -63,9 +63,9 @@ async def test_a_batch_counts_each_of_its_jobs_and_a_retry_counts_too(api: Api, 
 async def test_a_duplicate_is_answered_even_when_the_quota_is_used_up(api: Api, app: Penstock) -> None:
     app.quota("exports", per_day=1)
     key = {"Idempotency-Key": "k"}
-    asked = {"type": "export", "params": {"n": 1}}
-    first = await api.user().post("/api/jobs/start", asked, headers=key)
-    again = await api.user().post("/api/jobs/start", asked, headers=key)
+    asked = {"kind": "export", "args": {"n": 1}}
+    first = await api.user().post("/api/jobs", asked, headers=key)
+    again = await api.user().post("/api/jobs", asked, headers=key)
     assert again.status_code == 202
     assert again.json()["id"] == first.json()["id"]
 
@@ -84,7 +84,7 @@ async def test_jobs_running_at_once_are_limited(api: Api, app: Penstock) -> None
         assert await ask(alice, n) == 202
     lease = await app.engine.arun(commands.OpenLease("test"))
     jobs = await app.engine.arun(commands.Claim(lease, "default", 2))
-    refused = await alice.post("/api/jobs/start", {"type": "export", "params": {"n": 9}})
+    refused = await alice.post("/api/jobs", {"kind": "export", "args": {"n": 9}})
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) > 0
     await app.engine.arun(saying.complete(lease, jobs[:1]))
@@ -105,7 +105,7 @@ async def test_a_refused_start_leaves_nothing_behind(api: Api, app: Penstock) ->
     app.quota("exports", per_day=0)
     key = {"Idempotency-Key": "k"}
     for _ in range(2):
-        answer = await api.user().post("/api/jobs/start", {"type": "export", "params": {"n": 1}}, headers=key)
+        answer = await api.user().post("/api/jobs", {"kind": "export", "args": {"n": 1}}, headers=key)
         assert answer.status_code == 429
         assert {name: answer.json()[name] for name in ("which", "used", "limit")} == {
             "which": "per_day", "used": 0, "limit": 0,
@@ -132,7 +132,7 @@ async def test_storage_is_limited_until_something_is_deleted(
         for size in (10, 20):
             await alice.start("keep", size=size)
             await adrain(app)
-        refused = await alice.post("/api/jobs/start", {"type": "keep", "params": {"size": 1}})
+        refused = await alice.post("/api/jobs", {"kind": "keep", "args": {"size": 1}})
         assert refused.status_code == 507
         assert "30 of 30 bytes" in refused.json()["detail"]
         assert (refused.json()["used"], refused.json()["limit"]) == (30, 30)
@@ -147,22 +147,22 @@ async def test_storage_is_limited_until_something_is_deleted(
 async def test_what_the_service_starts_for_a_user_counts_unless_it_says_otherwise(api: Api, app: Penstock) -> None:
     app.quota("exports", per_day=2, running=1)
 
-    async def start(path: str = "start", **about: object) -> int:
-        body = {"jobs": [{"type": "export", "params": {"n": n}} for n in range(2)]} if path == "batch" else {
-            "type": "export", "params": {"n": 1}
+    async def start(path: str = "", **about: object) -> int:
+        body = {"jobs": [{"kind": "export", "args": {"n": n}} for n in range(2)]} if path == "/batch" else {
+            "kind": "export", "args": {"n": 1}
         }  # fmt: skip
-        return (await api.service.post(f"/api/jobs/{path}", {**body, **about})).status_code
+        return (await api.service.post(f"/api/jobs{path}", {**body, **about})).status_code
 
-    assert await start("batch", owner="alice") == 202
+    assert await start("/batch", owner="alice") == 202
     assert await start(owner="alice") == 429
     assert await ask(api.user("alice")) == 429
     lease = await app.engine.arun(commands.OpenLease("test"))
     assert len(await app.engine.arun(commands.Claim(lease, "default", 9))) == 1
-    assert [await start(owner="alice", quota=False), await start("batch", owner="alice", quota=False)] == [202, 202]
+    assert [await start(owner="alice", quota=False), await start("/batch", owner="alice", quota=False)] == [202, 202]
     assert await start() == 202
     assert len(await app.engine.arun(commands.Claim(lease, "default", 9))) == 4
     refused = await api.user("bob").post(
-        "/api/jobs/start", {"type": "export", "params": {"n": 1}, "quota": False}
+        "/api/jobs", {"kind": "export", "args": {"n": 1}, "quota": False}
     )  # fmt: skip
     assert refused.status_code == 403
     export = app.handler("export")

@@ -19,7 +19,7 @@ from tests.sql.neighbours import World, changed, rows_of, settle_in
 
 PUBLIC = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/api/artifacts/{id}/file")}
 FOR_USERS = {
-    ("POST", "/api/jobs/start"),
+    ("POST", "/api/jobs"),
     ("POST", "/api/jobs/batch"),
     ("GET", "/api/jobs"),
     ("GET", "/api/jobs/{id}"),
@@ -131,7 +131,7 @@ async def test_queries_by_another_s_names_find_nothing(api: Api, world: World) -
     alice = api.user("alice", org="alices")
     mine = await alice.start("export")
     for name, theirs, nobody_s in (
-        ("parentId", str(world.bobs["batch"]), str(uuid4())),
+        ("parent", str(world.bobs["batch"]), str(uuid4())),
         ("org", "bobs", "nobs"),
         ("owner", "bob", "nob"),
     ):
@@ -155,21 +155,21 @@ async def test_nobody_starts_for_another_or_with_their_keys(
     await alice.get("/api/kinds")
     before = rows_of(superuser)
     for extra in ({"owner": "bob"}, {"org": "bobs"}, {"owner": "bob", "org": "bobs"}):
-        assert (await alice.post("/api/jobs/start", {"type": "export", **extra})).status_code == 403
-        assert (await alice.post("/api/jobs/batch", {"jobs": [{"type": "export"}], **extra})).status_code == 403
+        assert (await alice.post("/api/jobs", {"kind": "export", **extra})).status_code == 403
+        assert (await alice.post("/api/jobs/batch", {"jobs": [{"kind": "export"}], **extra})).status_code == 403
     for more in (
         {"id": str(world.bobs["ready"])},
         {"parent": str(world.bobs["batch"])},
         {"priority": "1"},
     ):
-        assert (await alice.post("/api/jobs/start", {"type": "export", **more})).status_code == 422
-    assert (await alice.post("/api/jobs/start", {"type": "export", "queue": "q"})).status_code == 403
+        assert (await alice.post("/api/jobs", {"kind": "export", **more})).status_code == 422
+    assert (await alice.post("/api/jobs", {"kind": "export", "queue": "q"})).status_code == 403
     for kind in ("internal", "batch", "nothing"):
-        assert (await alice.post("/api/jobs/start", {"type": kind})).status_code in (403, 422)
-        assert (await alice.post("/api/jobs/batch", {"jobs": [{"type": kind}]})).status_code in (403, 422)
+        assert (await alice.post("/api/jobs", {"kind": kind})).status_code in (403, 422)
+        assert (await alice.post("/api/jobs/batch", {"jobs": [{"kind": kind}]})).status_code in (403, 422)
     assert not changed(before, rows_of(superuser))
-    for start in ({"type": "once"}, {"type": "export", "params": {"of": "bob"}}):
-        answer = await alice.post("/api/jobs/start", start, headers={"Idempotency-Key": "bobs key"})
+    for start in ({"kind": "once"}, {"kind": "export", "args": {"of": "bob"}}):
+        answer = await alice.post("/api/jobs", start, headers={"Idempotency-Key": "bobs key"})
         if answer.status_code == 202:
             assert answer.json()["created"]
             assert answer.json()["id"] not in world.texts

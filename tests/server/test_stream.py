@@ -45,29 +45,29 @@ async def test_a_stream_tells_the_state_then_progress_then_the_end(api: Served, 
         first = await client.event()
         assert client.retry == "2000"
         assert first is not None
-        assert (first.name, first.data["status"], first.data["progress"]) == ("progress", "queued", 0)
-        assert first.data["jobId"] == first.data["job"]["id"] == str(id)
+        assert (first.name, first.data["state"], first.data["progress"]["percent"]) == ("progress", "ready", 0)
+        assert (first.data["id"], first.data["kind"], "args" in first.data) == (str(id), "export", False)
         await listening(api)
 
         job = worker.claim_one()
         begun = await client.event()
         assert begun is not None
-        assert (begun.name, begun.data["status"], begun.data["progress"]) == ("progress", "processing", 0)
+        assert (begun.name, begun.data["state"], begun.data["progress"]["percent"]) == ("progress", "running", 0)
 
         worker.progress(job, 40, phase="render", message="page 4\nof 10", done=4, total=10)
         second = await client.event()
         assert second is not None
-        assert (second.name, second.data["status"], second.data["progress"]) == ("progress", "processing", 40)
-        assert second.data["job"]["progress"] == {
-            "percent": 40, "phase": "render", "docsComplete": 4, "docsTotal": 10, "message": "page 4\nof 10",
+        assert (second.name, second.data["state"]) == ("progress", "running")
+        assert second.data["progress"] == {
+            "percent": 40, "phase": "render", "done": 4, "total": 10, "failed": None, "message": "page 4\nof 10",
+            "reason": None,
         }  # fmt: skip
 
         worker.complete(job)
         [last] = await client.events()
-        assert (last.name, last.data["status"], last.data["progress"]) == ("completed", "completed", 100)
-        assert last.data["jobId"] == str(id)
-        assert last.data["error"] is None
-        assert "resultUrl" in last.data
+        assert (last.name, last.data["state"], last.data["progress"]["percent"]) == ("succeeded", "succeeded", 100)
+        assert (last.data["id"], last.data["error"], last.data["result_url"]) == (str(id), None, None)
+        assert "result_url" not in second.data
     assert len({first.id, begun.id, second.id, last.id}) == 4
 
 
@@ -90,7 +90,7 @@ async def test_a_cancelled_job_ends_its_stream(api: Served, hand: Hand) -> None:
         await listening(api)
         hand.run(commands.Cancel([id]))
         [last] = await client.events()
-    assert (last.name, last.data["status"]) == ("cancelled", "cancelled")
+    assert (last.name, last.data["state"]) == ("cancelled", "cancelled")
 
 
 async def test_a_job_that_has_ended_gets_its_last_event_and_no_other(api: Served, hand: Hand) -> None:
@@ -98,7 +98,7 @@ async def test_a_job_that_has_ended_gets_its_last_event_and_no_other(api: Served
     hand.worker().finish_all()
     for headers in (AS_SERVICE, {**AS_SERVICE, "Last-Event-ID": "of another time"}):
         async with streaming(api.port, path_of(id), headers) as client:
-            assert [event.name for event in await client.events()] == ["completed"]
+            assert [event.name for event in await client.events()] == ["succeeded"]
 
 
 async def test_who_has_seen_the_end_is_told_to_stop_coming(api: Served, hand: Hand) -> None:
@@ -108,7 +108,7 @@ async def test_who_has_seen_the_end_is_told_to_stop_coming(api: Served, hand: Ha
         [last] = await client.events()
     async with streaming(api.port, path_of(id), {**AS_SERVICE, "Last-Event-ID": str(last.id)}) as client:
         assert client.status == 204
-    async with streaming(api.port, f"{path_of(id)}?lastEventId={last.id}") as client:
+    async with streaming(api.port, f"{path_of(id)}?last_event_id={last.id}") as client:
         assert client.status == 204
 
 
@@ -125,7 +125,7 @@ async def test_who_comes_back_is_not_told_again_what_it_knows(api: Served, hand:
         worker.progress(job, 10)
         event = await client.event()
         assert event is not None
-        assert event.data["progress"] == 10
+        assert event.data["progress"]["percent"] == 10
 
 
 async def test_who_comes_back_is_told_the_newest_state_at_once(api: Served, hand: Hand) -> None:
@@ -140,7 +140,7 @@ async def test_who_comes_back_is_told_the_newest_state_at_once(api: Served, hand
     async with streaming(api.port, path_of(id), {**AS_SERVICE, "Last-Event-ID": str(known.id)}) as client:
         event = await client.event()
         assert event is not None
-        assert event.data["progress"] == 30
+        assert event.data["progress"]["percent"] == 30
 
 
 async def test_an_event_s_id_is_the_same_on_every_server(url: str, api: Served, hand: Hand) -> None:
@@ -169,7 +169,7 @@ async def test_a_report_that_changes_nothing_is_not_told(api: Served, hand: Hand
             hand.run(commands.Cancel([other]))
             await later.events()
         worker.complete(job)
-        assert [event.name for event in await client.events()] == ["completed"]
+        assert [event.name for event in await client.events()] == ["succeeded"]
 
 
 async def test_a_flow_s_stream_tells_of_its_children(api: Served, hand: Hand) -> None:
@@ -186,10 +186,10 @@ async def test_a_flow_s_stream_tells_of_its_children(api: Served, hand: Hand) ->
         told.append(await client.event())
         worker.complete(second)
         told += await client.events()
-    assert [(event.name, event.data["progress"]) for event in told if event] == [
+    assert [(event.name, event.data["progress"]["percent"]) for event in told if event] == [
         ("progress", 25),
         ("progress", 50),
-        ("completed", 100),
+        ("succeeded", 100),
     ]
 
 
@@ -214,7 +214,7 @@ async def test_a_browser_may_show_its_token_in_the_address(api: Served, hand: Ha
     async with streaming(api.port, f"{path_of(id)}?access_token={shown}", {}) as client:
         event = await client.event()
     assert event is not None
-    assert event.data["jobId"] == str(id)
+    assert event.data["id"] == str(id)
 
 
 async def test_a_stream_does_not_outlive_the_caller_s_token(api: Served, hand: Hand) -> None:

@@ -80,12 +80,12 @@ async def test_a_slow_client_gets_the_newest_and_holds_no_more(url: str, hand: H
         while not told or told[-1] != updates / 2:
             event = await slow.event()
             assert event is not None
-            told.append(event.data["progress"])
+            told.append(event.data["progress"]["percent"])
         # what fits into the sockets' buffers arrives first
         assert told == sorted(told)
         assert len(told) < updates * 3 / 4
         worker.complete(job)
-        assert [event.name for event in await slow.events()] == ["completed"]
+        assert [event.name for event in await slow.events()] == ["succeeded"]
 
 
 class Fast:
@@ -139,7 +139,7 @@ async def test_a_slow_client_keeps_nobody_waiting(url: str, hand: Hand) -> None:
             worker.progress(job, n / 2, message="x" * 100_000)
             event = await quick.event()
             assert event is not None
-            assert event.data["progress"] == n / 2
+            assert event.data["progress"]["percent"] == n / 2
 
 
 async def test_a_stream_goes_on_when_the_listening_connection_is_lost(url: str, connect: Connect, hand: Hand) -> None:
@@ -157,9 +157,9 @@ async def test_a_stream_goes_on_when_the_listening_connection_is_lost(url: str, 
         worker.progress(job, 10)
         event = await client.event()
         assert event is not None
-        assert event.data["progress"] == 10
+        assert event.data["progress"]["percent"] == 10
         worker.complete(job)
-        assert [event.name for event in await client.events()] == ["completed"]
+        assert [event.name for event in await client.events()] == ["succeeded"]
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs PgBouncer in front of the database: apt-get install pgbouncer")
@@ -176,10 +176,10 @@ async def test_behind_a_transaction_pooler_a_stream_polls(
             worker.progress(job, 10)
             event = await client.event()
             assert event is not None
-            assert event.data["progress"] == 10
+            assert event.data["progress"]["percent"] == 10
             assert not server.hub.listening
             worker.complete(job)
-            assert [event.name for event in await client.events()] == ["completed"]
+            assert [event.name for event in await client.events()] == ["succeeded"]
 
 
 async def listening(server: Served) -> None:

@@ -39,7 +39,7 @@ async def test_it_opens_the_stream_and_the_status_of_its_job(api: Served, job: U
         assert client.status == 200
         first = await client.event()
         assert first is not None
-        assert first.data["jobId"] == str(job)
+        assert first.data["id"] == str(job)
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{api.port}") as client_of_nobody:
         shown = await client_of_nobody.get(f"/api/jobs/{job}", params={"watch": token})
         assert (shown.status_code, shown.json()["id"]) == (200, str(job))

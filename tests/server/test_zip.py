@@ -73,7 +73,7 @@ async def test_a_batch_that_is_partly_done_says_so(api: Api, app: Penstock) -> N
     assert (await api.user("alice").get(f"/api/jobs/{batch}/download")).status_code == 404
     await app.atick(limit=1)
     answer = await api.user("alice").get(f"/api/jobs/{batch}/download")
-    assert (answer.status_code, answer.json()["completedCount"], answer.json()["totalCount"]) == (206, 1, 3)
+    assert (answer.status_code, answer.json()["done"], answer.json()["total"]) == (206, 1, 3)
 
     await run_all(app)
     answer = await api.user("alice").get(f"/api/jobs/{batch}/download")
@@ -81,8 +81,8 @@ async def test_a_batch_that_is_partly_done_says_so(api: Api, app: Penstock) -> N
     assert answer.headers["content-type"] == "application/json"
     told = answer.json()
     done = {str(each.job) for each in app.artifacts.list(batch)}
-    assert set(told.pop("completedJobs")) == done
-    assert told == {"message": "Batch partially complete", "completedCount": 2, "totalCount": 3}
+    assert set(told.pop("jobs")) == done
+    assert told == {"message": "not everything has succeeded yet", "done": 2, "total": 3}
 
     answer = await api.user("alice").get(f"/api/jobs/{batch}/download?partial=true")
     assert answer.status_code == 206

@@ -36,7 +36,7 @@ async def test_a_job_is_posted_signed_and_the_answer_is_its_output(app: Penstock
     assert (request.method, request.path) == ("POST", "/hooks?token=t0ps3cret")
     assert (request.headers["content-type"], request.headers["x-api-key"]) == ("application/json", "k")
     sent = msgspec.json.decode(request.body)
-    assert datetime.fromisoformat(sent.pop("createdAt")) == job.created_at
+    assert datetime.fromisoformat(sent.pop("created_at")) == job.created_at
     assert sent == {
         "id": str(job.id), "kind": "notify", "attempt": 1, "owner": "ada", "org": "acme",
         "args": {"document": "d1", "pages": [1, 2], "ctx": "also an argument", "kind": "too"},

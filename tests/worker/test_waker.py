@@ -31,7 +31,7 @@ class Consumer:
             self.broken -= 1
             return Answer(503, b"not now")
         results = await self._app.atick(limit=2)
-        return Answer(200, json.dumps({"processedCount": len(results)}).encode())
+        return Answer(200, json.dumps({"processed": len(results)}).encode())
 
 
 def an_app(url: str) -> Penstock:

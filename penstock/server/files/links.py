@@ -29,7 +29,7 @@ async def artifact_links(services: Services, artifacts: Sequence[Artifact]) -> l
             "url": (await link_to(services, artifact))[0],
             "duration": artifact.duration,
             "size": artifact.size,
-            "contentType": artifact.content_type,
+            "content_type": artifact.content_type,
         }
         for artifact in artifacts
         if not artifact.expired

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from penstock.artifact import Artifact
@@ -17,11 +16,11 @@ from penstock.server.files import zip_routes
 from penstock.server.files.links import link_to
 from penstock.server.files.send import send_file
 from penstock.server.files.signing import links_for
-from penstock.server.http.models import Shape
+from penstock.server.http import models
 from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
-from penstock.server.jobs.shapes import encode
+from penstock.server.jobs.shapes import artifact_shape, encode
 from penstock.server.jobs.visible import run_for
 
 router = APIRouter(route_class=CheckedRoute, tags=["artifacts"])
@@ -29,28 +28,6 @@ router.include_router(zip_routes.router)
 
 _JSON = "application/json"
 _PRIVATE = {"Cache-Control": "private, no-store"}
-
-
-class ArtifactStatus(Shape):
-    id: UUID
-    job_id: UUID
-    type: str = Field(examples=["pdf"])
-    name: str = Field(examples=["resume.pdf"])
-    content_type: str = Field(examples=["application/pdf"])
-    size: int = Field(examples=[48211])
-    duration: float | None
-    metadata: dict[str, Any] | None
-    digest: str = Field(description="SHA-256, in hexadecimal.")
-    downloads: int
-    owner: str | None
-    org: str | None
-    created_at: datetime
-    expires_at: datetime | None
-
-
-class DownloadLink(Shape):
-    url: str = Field(examples=["/api/artifacts/01a1e011-4376-76a7-8b10-c6987fb0b9ff/file?expires=…&signature=…"])
-    expires_at: datetime
 
 
 async def _visible(services: Services, caller: Identity, id: UUID) -> Artifact:
@@ -72,39 +49,18 @@ def _unknown() -> Problem:
 
 
 @router.get(
-    "/api/artifacts/{id}", summary="What an artifact is", response_model=ArtifactStatus, responses=problems(404, 410)
+    "/api/artifacts/{id}", summary="What an artifact is", response_model=models.Artifact, responses=problems(404, 410)
 )
 async def get_artifact(id: UUID, caller: Caller, shared: Shared) -> Response:
     artifact = await _visible(shared, caller, id)
-    return Response(
-        encode(
-            {
-                "id": artifact.id,
-                "jobId": artifact.job,
-                "type": artifact.shown_type,
-                "name": artifact.name,
-                "contentType": artifact.content_type,
-                "size": artifact.size,
-                "duration": artifact.duration,
-                "metadata": artifact.metadata,
-                "digest": artifact.digest,
-                "downloads": artifact.downloads,
-                "owner": artifact.owner,
-                "org": artifact.org,
-                "createdAt": artifact.stored_at,
-                "expiresAt": artifact.expires_at,
-            }
-        ),
-        headers=_PRIVATE,
-        media_type=_JSON,
-    )
+    return Response(encode(artifact_shape(artifact)), headers=_PRIVATE, media_type=_JSON)
 
 
 @router.get(
     "/api/artifacts/{id}/download",
     summary="Download an artifact",
     description="Sends you to a link that works for a while; counted as a download.",
-    response_model=DownloadLink,
+    response_model=models.DownloadLink,
     responses=problems(404, 410)
     | {307: {"description": "To the link.", "headers": {"Location": {"schema": {"type": "string"}}}}},
 )
@@ -119,7 +75,7 @@ async def download_artifact(
     await shared.app.engine.arun(commands.CountDownloads([id]))
     if format == "redirect":
         return RedirectResponse(url, 307, _PRIVATE)
-    answer = {"url": url, "expiresAt": datetime.fromtimestamp(expires, UTC)}
+    answer = {"url": url, "expires_at": datetime.fromtimestamp(expires, UTC)}
     return Response(encode(answer), headers=_PRIVATE, media_type=_JSON)
 
 

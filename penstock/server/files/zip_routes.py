@@ -4,7 +4,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import Field
 from starlette.responses import Response
 
 from penstock.artifact import Artifact
@@ -14,7 +13,7 @@ from penstock.job import JobState
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Caller, Services, Shared
 from penstock.server.files.zip import send_zip
-from penstock.server.http.models import Shape
+from penstock.server.http import models
 from penstock.server.http.problems import Problem
 from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
@@ -26,13 +25,6 @@ router = APIRouter(route_class=CheckedRoute)
 _ZIP: dict[str, Any] = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
 
 
-class Partial(Shape):
-    message: str = Field(examples=["Batch partially complete"])
-    completed_count: int = Field(examples=[3])
-    total_count: int = Field(examples=[5])
-    completed_jobs: list[UUID]
-
-
 @router.get(
     "/api/jobs/{id}/download",
     summary="Download what a job or a batch has made, as a ZIP",
@@ -41,7 +33,7 @@ class Partial(Shape):
     | {
         200: {"description": "The artifacts of the job and of everything below it.", "content": _ZIP},
         206: {
-            "model": Partial,
+            "model": models.Partial,
             "description": "Not everything has succeeded: what has; with `partial=true`, a ZIP of it.",
             "content": _ZIP,
         },
@@ -63,10 +55,10 @@ async def download_zip(
         raise Problem(404, "nothing has succeeded yet")
     if not complete and not partial:
         told = {
-            "message": "Batch partially complete",
-            "completedCount": len(done),
-            "totalCount": len(members),
-            "completedJobs": done,
+            "message": "not everything has succeeded yet",
+            "done": len(done),
+            "total": len(members),
+            "jobs": done,
         }
         return Response(encode(told), 206, media_type="application/json")
     artifacts = await _artifacts(shared, caller, done)

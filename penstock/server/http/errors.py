@@ -29,7 +29,7 @@ def problem_of(error: Exception) -> Problem:
         case errors.InvalidInput():
             return invalid([(error.field, error.problem)])
         case errors.UnknownKind():
-            return invalid([("type", str(error))])
+            return invalid([("kind", str(error))])
         case errors.NotAllowed():
             return Problem(403, str(error))
         case errors.LimitReached():

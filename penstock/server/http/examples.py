@@ -11,108 +11,97 @@ _LINK = f"/api/artifacts/{_ARTIFACT}/file?expires=1769853600&signature=Zm9yIGV4Y
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _ARTIFACT_LINK = {
     "id": _ARTIFACT, "type": "audio_mp3", "url": _LINK, "duration": 180.0, "name": "chapter1.mp3", "size": 2880000,
-    "contentType": "audio/mpeg",
+    "content_type": "audio/mpeg",
 }  # fmt: skip
 _HELD = {"id": _JOB, "claims": 1}
-_STATUS = {
+_SHOWN = {
     "id": _JOB,
-    "type": "narrate_book",
-    "status": "processing",
+    "kind": "narrate_book",
+    "queue": "default",
+    "state": "running",
+    "priority": 0,
+    "attempt": 1,
+    "max_attempts": 5,
+    "parent": None,
+    "owner": "alice",
+    "org": None,
+    "cancel_requested": False,
+    "args": {"book_id": "b1"},
     "progress": {
         "percent": 45,
         "phase": "text",
-        "docsComplete": 7,
-        "docsTotal": 16,
+        "done": 7,
+        "total": 16,
+        "failed": None,
         "message": "Generating chapter: Hunger...",
+        "reason": None,
     },
-    "artifacts": [_ARTIFACT_LINK],
-    "state": "running",
-    "queue": "default",
-    "params": {"book_id": "b1"},
     "output": None,
+    "created_at": _CREATED,
+    "run_at": _CREATED,
+    "started_at": _BEGAN,
+    "finished_at": None,
     "error": None,
-    "attempts": 1,
-    "maxAttempts": 5,
-    "cancelRequested": False,
-    "owner": "alice",
-    "org": None,
-    "parentId": None,
-    "createdAt": _CREATED,
-    "runAt": _CREATED,
-    "startedAt": _BEGAN,
-    "finishedAt": None,
+    "artifacts": [_ARTIFACT_LINK],
 }
 
 EXAMPLES: dict[str, Any] = {
     # Jobs.
-    "StartRequest": {"type": "export_pdf", "params": {"document_id": "d1"}},
-    "Started": {"id": _JOB, "jobId": _JOB, "status": "queued", "created": True},
+    "StartRequest": {"kind": "export_pdf", "args": {"document_id": "d1"}},
+    "Started": {"id": _JOB, "state": "ready", "created": True},
     "BatchRequest": {
         "jobs": [
-            {"type": "export_pdf", "params": {"document_id": "d1"}},
-            {"type": "export_pdf", "params": {"document_id": "d2"}},
+            {"kind": "export_pdf", "args": {"document_id": "d1"}},
+            {"kind": "export_pdf", "args": {"document_id": "d2"}},
         ]
     },
     "StartedBatch": {
         "id": _BATCH,
-        "batchId": _BATCH,
         "created": True,
-        "jobs": [{"jobId": _JOB, "type": "export_pdf"}, {"jobId": _OTHER, "type": "export_pdf"}],
+        "jobs": [{"id": _JOB, "kind": "export_pdf"}, {"id": _OTHER, "kind": "export_pdf"}],
     },
-    "JobStatus": _STATUS,
-    "JobPage": {"jobs": [{**_STATUS, "artifacts": []}], "nextCursor": None},
-    "WorkersAlive": {
+    "Job": _SHOWN,
+    "JobPage": {"jobs": [{**_SHOWN, "artifacts": []}], "next_cursor": None},
+    "Workers": {
         "workers": [
             {
-                "name": "jobs-1:4711",
+                "lease": 17,
+                "worker": "jobs-1:4711",
                 "host": "jobs-1",
                 "pid": 4711,
                 "queues": ["default"],
-                "since": "2026-01-31T11:00:00Z",
-                "heardAt": "2026-01-31T12:00:00Z",
+                "started_at": "2026-01-31T11:00:00Z",
+                "heard_at": "2026-01-31T12:00:00Z",
                 "running": [
                     {
                         "id": _JOB,
-                        "type": "export_pdf",
+                        "kind": "export_pdf",
                         "queue": "default",
                         "attempt": 1,
                         "since": "2026-01-31T11:59:00Z",
                         "seconds": 61.2,
-                        "cancelRequested": False,
+                        "cancel_requested": False,
                     }
                 ],
             }
         ]
     },
-    "Cancelled": {"id": _JOB, "message": "Job cancelled", "cancelled": True},
-    "Retried": {"id": _JOB, "status": "queued"},
+    "Cancelled": {"id": _JOB, "state": "cancelled", "cancel_requested": False},
+    "Retried": {"id": _JOB, "state": "ready"},
     "TickRequest": {"limit": 10, "budget": 25},
     "Ticked": {
         "ok": True,
-        "success": True,
-        "message": "Queue processing completed",
-        "processedCount": 1,
-        "archivedCount": 1,
-        "failedCount": 0,
+        "processed": 1,
         "results": [
-            {
-                "messageId": _JOB,
-                "type": "export_pdf",
-                "success": True,
-                "archived": True,
-                "state": "succeeded",
-                "attempts": 1,
-                "seconds": 0.25,
-                "error": None,
-            }
+            {"id": _JOB, "kind": "export_pdf", "state": "succeeded", "attempt": 1, "seconds": 0.25, "error": None}
         ],
     },
     "Kinds": {
         "kinds": [
             {
-                "type": "export_pdf",
+                "kind": "export_pdf",
                 "description": "Exports a document as PDF.",
-                "params": {
+                "args": {
                     "type": "object",
                     "properties": {"document_id": {"type": "string"}},
                     "required": ["document_id"],
@@ -121,29 +110,26 @@ EXAMPLES: dict[str, Any] = {
         ]
     },
     # Artifacts.
-    "ArtifactStatus": {
+    "Artifact": {
         "id": _ARTIFACT,
-        "jobId": _JOB,
-        "type": "pdf",
+        "job": _JOB,
+        "owner": "alice",
+        "org": None,
+        "kind": "export_pdf",
         "name": "resume.pdf",
-        "contentType": "application/pdf",
+        "type": "pdf",
+        "content_type": "application/pdf",
         "size": 48211,
         "duration": None,
         "metadata": {"pages": 3},
-        "digest": _DIGEST,
+        "created_at": _ENDED,
+        "stored_at": _ENDED,
+        "expires_at": None,
         "downloads": 2,
-        "owner": "alice",
-        "org": None,
-        "createdAt": _ENDED,
-        "expiresAt": None,
+        "digest": _DIGEST,
     },
-    "DownloadLink": {"url": _LINK, "expiresAt": "2026-01-31T10:00:00Z"},
-    "Partial": {
-        "message": "Batch partially complete",
-        "completedCount": 1,
-        "totalCount": 2,
-        "completedJobs": [_JOB],
-    },
+    "DownloadLink": {"url": _LINK, "expires_at": "2026-01-31T10:00:00Z"},
+    "Partial": {"message": "not everything has succeeded yet", "done": 1, "total": 2, "jobs": [_JOB]},
     # Operations.
     "Scale": {
         "queue": "default",
@@ -151,8 +137,8 @@ EXAMPLES: dict[str, Any] = {
         "ready": 120,
         "running": 20,
         "workers": 2,
-        "oldestSeconds": 14.2,
-        "wantedWorkers": 6,
+        "oldest_ready_seconds": 14.2,
+        "wanted_workers": 6,
     },
     "UsageReport": {
         "usage": [

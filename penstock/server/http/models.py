@@ -1,7 +1,11 @@
-"""The API's requests and answers, for checking the ones and documenting the others."""
+"""The API's requests and answers, for checking the ones and documenting the others.
 
-from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal
+What a job, a worker or an artifact is called in Python it is called here too: those answers follow from the values
+that are told, and only what is more or less than these is written down."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, get_type_hints
 from uuid import UUID
 
 from pydantic import (
@@ -12,9 +16,15 @@ from pydantic import (
     ConfigDict,
     FailFast,
     Field,
+    create_model,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
+
+from penstock import artifact
+from penstock.engine.commands import LiveWorker, QueueScale, RunningJob, SeenJob, Usage
+from penstock.job import JobState
+from penstock.worker.tick import TickResult
+from penstock.workers import Holder
 
 Text = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00]+$")]
 
@@ -56,27 +66,21 @@ Moment = Annotated[AwareDatetime, BeforeValidator(_written_out), AfterValidator(
 _MOST_FIELDS = 50
 
 
-class Shape(BaseModel):
-    """Names are camelCase on the wire."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
-
-
-class Request(Shape):
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_many(cls, given: object) -> object:
         """Each field that is not known is an error of its own: of 80,000, three seconds of them."""
         if isinstance(given, dict) and len(given) > _MOST_FIELDS:
-            raise ValueError(f"has {len(given):,} fields; there are {', '.join(map(to_camel, cls.model_fields))}")
+            raise ValueError(f"has {len(given):,} fields; there are {', '.join(cls.model_fields)}")
         return given
 
 
 class StartRequest(Request):
-    type: Text = Field(description="The kind of job, or the name of a flow.", examples=["export_pdf"])
-    params: dict[str, Any] = Field(default={}, description="Its arguments.", examples=[{"document_id": "d1"}])
+    kind: Text = Field(description="The kind of job, or the name of a flow.", examples=["export_pdf"])
+    args: dict[str, Any] = Field(default={}, description="Its arguments.", examples=[{"document_id": "d1"}])
     org: Text | None = Field(default=None, description="Shares the job with an organisation of yours.")
     owner: Text | None = Field(default=None, description="On whose behalf; for the service only.")
     quota: YesOrNo = Field(
@@ -93,8 +97,8 @@ class StartRequest(Request):
 
 
 class BatchItem(Request):
-    type: Text = Field(examples=["export_pdf"])
-    params: dict[str, Any] = Field(default={}, examples=[{"document_id": "d1"}])
+    kind: Text = Field(examples=["export_pdf"])
+    args: dict[str, Any] = Field(default={}, examples=[{"document_id": "d1"}])
 
 
 class BatchRequest(Request):
@@ -114,52 +118,52 @@ class TickRequest(Request):
     queues: list[Text] | None = Field(default=None, max_length=100, description="Default: the application's.")
 
 
-class Started(Shape):
+class Started(BaseModel):
     id: UUID
-    job_id: UUID
-    status: Literal["queued"] = "queued"
+    state: JobState = Field(
+        description="`ready`, `scheduled` for later, or `blocked` until the jobs of its flow have ended; of one that "
+        "was there before, where it is by now."
+    )
     created: bool = Field(
         description="False when an unfinished job, or one of the same Idempotency-Key, stands for it."
     )
 
 
-class StartedItem(Shape):
-    job_id: UUID
-    type: str
-
-
-class StartedBatch(Shape):
+class StartedItem(BaseModel):
     id: UUID
-    batch_id: UUID
+    kind: str
+
+
+class StartedBatch(BaseModel):
+    id: UUID
     created: bool
     jobs: list[StartedItem]
 
 
-class Progress(Shape):
+class Progress(BaseModel):
     percent: float = Field(ge=0, le=100, examples=[45])
     phase: str | None = Field(examples=["text"])
-    docs_complete: float | None = Field(examples=[7])
-    docs_total: float | None = Field(examples=[16])
+    done: float | None = Field(examples=[7])
+    total: float | None = Field(examples=[16])
+    failed: float | None = Field(description="Of a flow: those that failed or were cancelled, if any.")
     message: str | None = Field(examples=["Generating chapter: Hunger..."])
-    docs_failed: float | None = Field(
-        default=None, description="Of a flow: those that failed or were cancelled; left out when there are none."
-    )
-    retry_reason: str | None = Field(
-        default=None, description="Why the attempt before this one did not succeed; left out when it is the first."
-    )
+    reason: str | None = Field(description="Why the attempt before this one did not succeed, if there was one.")
 
 
-class ArtifactLink(Shape):
-    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+class ArtifactLink(BaseModel):
+    model_config = ConfigDict(extra="allow")
 
     id: UUID
-    type: str | None = Field(examples=["audio_mp3"])
+    type: str = Field(examples=["audio_mp3"])
+    name: str = Field(examples=["chapter1.mp3"])
     url: str | None
     duration: float | None = Field(examples=[180])
+    size: int | None
+    content_type: str
 
 
-class AttemptError(Shape):
-    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+class AttemptError(BaseModel):
+    model_config = ConfigDict(extra="allow")
 
     at: datetime | None = None
     attempt: int | None = None
@@ -168,159 +172,139 @@ class AttemptError(Shape):
     traceback: str | None = None
 
 
-class RunsOn(Shape):
-    name: str = Field(examples=["jobs-1:4711"])
-    host: str | None
-    pid: int | None
-    since: datetime
+def _telling(name: str, told: type[object], *, without: Collection[str] = (), **instead: object) -> type[BaseModel]:
+    """Tells of each field of these values, under its own name; of some something else instead, or besides."""
+    fields: dict[str, Any] = {
+        each: (hint, ...) for each, hint in get_type_hints(told).items() if each not in without
+    } | instead
+    return create_model(name, **fields)
 
 
-class JobStatus(Shape):
-    id: UUID
-    type: str
-    status: Literal["queued", "processing", "completed", "failed", "cancelled"]
-    progress: Progress
-    artifacts: list[ArtifactLink]
-    state: Literal["blocked", "scheduled", "ready", "running", "succeeded", "failed", "cancelled"]
-    queue: str
-    params: dict[str, Any]
-    output: Any
-    error: str | None
-    attempts: int
-    max_attempts: int
-    cancel_requested: bool
-    owner: str | None
-    org: str | None
-    parent_id: UUID | None
-    created_at: datetime
-    run_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    parked_reason: str | None = Field(
-        default=None,
-        description="For the service only: why it waits for another worker. Those that met it have no handler of its "
-        "kind, or none that takes its arguments.",
-    )
-    worker: RunsOn | None = Field(
-        default=None, description="For the service only, where one job is asked for and runs: which worker runs it."
-    )
-    errors: list[AttemptError] | None = Field(
-        default=None, description="For the service only, where one job is asked for: what its attempts failed of."
-    )
+RunsOn = _telling("RunsOn", Holder, without=("seconds", "heard_at"))
+
+_FOR_SERVICE = "For the service only, where one job is asked for: "
+
+Job = _telling(
+    "Job",
+    SeenJob,
+    without=("rollup",),
+    progress=(Progress, ...),
+    error=(str | None, Field(description="Why it did not succeed, in words meant to be shown.")),
+    artifacts=(list[ArtifactLink], Field(description="Of the job and of everything below it; none in a list.")),
+    parked_reason=(
+        str | None,
+        Field(
+            default=None,
+            description="For the service only: why it waits for another worker. Those that met it have no handler of "
+            "its kind, or none that takes its arguments.",
+        ),
+    ),
+    errors=(list[AttemptError] | None, Field(default=None, description=f"{_FOR_SERVICE}what its attempts failed of.")),
+    worker=(RunsOn | None, Field(default=None, description=f"{_FOR_SERVICE}which worker runs it, if one does.")),
+)
 
 
-class JobPage(Shape):
-    jobs: list[JobStatus]
+class JobPage(BaseModel):
+    jobs: list[Job]  # type: ignore[valid-type]
     next_cursor: UUID | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
 
 
-class Cancelled(Shape):
+class Cancelled(BaseModel):
     id: UUID
-    message: str = Field(examples=["Job cancelled"])
-    cancelled: bool = Field(description="False while its handler, which was asked to stop, has not ended.")
+    state: JobState
+    cancel_requested: bool = Field(description="True while its handler, which was asked to stop, has not ended.")
 
 
-class Retried(Shape):
+class Retried(BaseModel):
     id: UUID
-    status: Literal["queued"] = "queued"
+    state: JobState
 
 
-class TickedJob(Shape):
-    message_id: UUID
-    type: str
-    success: bool
-    archived: bool = Field(
-        description="Done with: it succeeded or was cancelled. Otherwise it runs again, or failed for good."
-    )
-    state: str
-    attempts: int
-    seconds: float
-    error: str | None = None
+TickedJob = _telling("TickedJob", TickResult)
 
 
-class Ticked(Shape):
+class Ticked(BaseModel):
     ok: Literal[True] = True
-    success: bool = True
-    message: str = Field(examples=["Queue processing completed"])
-    processed_count: int
-    archived_count: int
-    failed_count: int
-    results: list[TickedJob]
+    processed: int = Field(description="How many jobs were run.")
+    results: list[TickedJob]  # type: ignore[valid-type]
 
 
-class Kind(Shape):
-    type: str
+class Kind(BaseModel):
+    kind: str
     description: str | None
-    params: dict[str, Any] = Field(description="JSON Schema of its params.")
+    args: dict[str, Any] = Field(description="JSON Schema of its arguments.")
 
 
-class Kinds(Shape):
+class Kinds(BaseModel):
     kinds: list[Kind]
 
 
-class Scale(Shape):
-    queue: str
-    paused: bool
-    ready: int
-    running: int
-    workers: int
-    oldest_seconds: float | None = Field(description="How long the job that is next in turn has waited.")
-    wanted_workers: int = Field(
-        description="How many workers the backlog calls for; KEDA: valueLocation=wantedWorkers."
-    )
+Scale = _telling(
+    "Scale",
+    QueueScale,
+    queue=(str, ...),
+    oldest_ready_seconds=(float | None, Field(description="How long the job that is next in turn has waited.")),
+    wanted_workers=(
+        int,
+        Field(description="How many workers the backlog calls for; KEDA: `valueLocation: wanted_workers`."),
+    ),
+)
 
 
-class WorkerJob(Shape):
-    id: UUID
-    type: str
-    queue: str
-    attempt: int
-    since: datetime
-    seconds: float
-    cancel_requested: bool
+Worker = _telling(
+    "Worker",
+    LiveWorker,
+    worker=(str, Field(description="Its name.", examples=["jobs-1:4711"])),
+    heard_at=(datetime, Field(description="Its last heartbeat.")),
+    running=(
+        list[_telling("RunningJob", RunningJob)],  # type: ignore[misc]
+        Field(description="The one that runs longest first."),
+    ),
+)
 
 
-class WorkerAlive(Shape):
-    name: str = Field(examples=["jobs-1:4711"])
-    host: str | None
-    pid: int | None
-    queues: list[str]
-    since: datetime
-    heard_at: datetime = Field(description="Its last heartbeat.")
-    running: list[WorkerJob] = Field(description="The one that runs longest first.")
+class Workers(BaseModel):
+    workers: list[Worker]  # type: ignore[valid-type]
 
 
-class WorkersAlive(Shape):
-    workers: list[WorkerAlive]
+class UsageReport(BaseModel):
+    usage: list[_telling("Usage", Usage)]  # type: ignore[valid-type]
 
 
-class UsageRow(Shape):
-    day: date
-    org: str
-    kind: str
-    runs: int
-    seconds: float
-    failures: int
-    bytes: int
+Artifact = _telling(
+    "Artifact",
+    artifact.Artifact,
+    without=("path", "state"),
+    type=(str, Field(examples=["pdf"])),
+    digest=(str | None, Field(description="SHA-256, in hexadecimal.")),
+)
 
 
-class UsageReport(Shape):
-    usage: list[UsageRow]
+class DownloadLink(BaseModel):
+    url: str = Field(examples=["/api/artifacts/01a1e011-4376-76a7-8b10-c6987fb0b9ff/file?expires=…&signature=…"])
+    expires_at: datetime
 
 
-class Health(Shape):
+class Partial(BaseModel):
+    message: str = Field(examples=["not everything has succeeded yet"])
+    done: int = Field(examples=[3])
+    total: int = Field(examples=[5])
+    jobs: list[UUID] = Field(description="Those that have succeeded.")
+
+
+class Health(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-class InvalidField(Shape):
-    field: str = Field(examples=["params.document_id"])
+class InvalidField(BaseModel):
+    field: str = Field(examples=["args.document_id"])
     problem: str = Field(examples=["is missing"])
 
 
-class ProblemBody(Shape):
+class ProblemBody(BaseModel):
     """RFC 9457."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     type: str = "about:blank"
     title: str = Field(examples=["Unprocessable Entity"])

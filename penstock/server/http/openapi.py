@@ -1,10 +1,12 @@
 """The API's OpenAPI description, with what FastAPI does not see of it: the stream, examples, and who may call what."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 
 from penstock.server.http.examples import COMMANDS, EXAMPLES
 from penstock.server.http.models import ProblemBody
@@ -16,16 +18,18 @@ _BEARER = {"type": "http", "scheme": "bearer", "description": "A user's JWT, or 
 _OF_BODIES = ("408", "413")
 
 
-def described(api: FastAPI) -> dict[str, Any]:
-    """Made once."""
+def described(api: FastAPI, own: Sequence[BaseRoute] = ()) -> dict[str, Any]:
+    """Made once. Where an application's own route stands before the server's, that is the one described."""
     if api.openapi_schema is None:
-        api.openapi_schema = _describe(api)
+        api.openapi_schema = _describe(api, own)
     return api.openapi_schema
 
 
-def _describe(api: FastAPI) -> dict[str, Any]:
-    description = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
-    description["paths"] |= sse.openapi_paths
+def _describe(api: FastAPI, own: Sequence[BaseRoute]) -> dict[str, Any]:
+    routes = [*(route for route in api.routes if route not in own), *own]  # of two for one path, the last counts
+    description = get_openapi(title=api.title, version=api.version, description=api.description, routes=routes)
+    for path, described_by_hand in sse.openapi_paths.items():
+        description["paths"].setdefault(path, described_by_hand)
     components = description["components"]
     components["securitySchemes"] = {"bearer": _BEARER}
     problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")

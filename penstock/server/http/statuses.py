@@ -13,7 +13,7 @@ _MEANINGS = {
     408: "The body did not arrive in time.",
     409: "Not in its present state.",
     410: "Expired.",
-    413: "The body or the params are too large.",
+    413: "The body or the arguments are too large.",
     415: "A kind of file that is not taken here.",
     422: "A field is refused; `errors` names it.",
     426: "The worker is of a version that is no longer served; the detail says what to do.",
@@ -44,5 +44,5 @@ def _example(status: int) -> dict[str, Any]:
     told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": _MEANINGS[status]}
     if status != 422:
         return told
-    refused = {"field": "params.document_id", "problem": "is missing"}
-    return {**told, "detail": "params.document_id: is missing", "errors": [refused]}
+    refused = {"field": "args.document_id", "problem": "is missing"}
+    return {**told, "detail": "args.document_id: is missing", "errors": [refused]}

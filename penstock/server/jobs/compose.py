@@ -1,4 +1,4 @@
-"""What a start makes of its parameters, beside the event loop: others are answered meanwhile, whatever one user sends.
+"""What a start makes of its arguments, beside the event loop: others are answered meanwhile, whatever one user sends.
 
 One thread for all: Python runs one at a time, and each more would keep the event loop waiting for another turn.
 """
@@ -45,13 +45,13 @@ async def compose(make: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(_thread(), run, limited)
 
 
-async def compose_if_large(params: Mapping[str, Any], make: Callable[[], T]) -> T:
-    return make() if _is_small(params) else await compose(make)
+async def compose_if_large(args: Mapping[str, Any], make: Callable[[], T]) -> T:
+    return make() if _is_small(args) else await compose(make)
 
 
-def _is_small(params: Mapping[str, Any]) -> bool:
+def _is_small(args: Mapping[str, Any]) -> bool:
     try:
-        return len(msgspec.json.encode(params)) <= _SMALL
+        return len(msgspec.json.encode(args)) <= _SMALL
     except (ValueError, TypeError, RecursionError, OverflowError):
         return False  # what is wrong with it is found out in the thread
 

@@ -1,8 +1,7 @@
 """Jobs: start, look, list, cancel, retry."""
 
-import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Request
@@ -14,14 +13,14 @@ from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Statement, all_rows
 from penstock.job import JobState
 from penstock.server.dependencies import Caller, Shared
-from penstock.server.files.links import artifact_links
 from penstock.server.http import models
 from penstock.server.http.problems import Problem, not_found
 from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
 from penstock.server.jobs import start
+from penstock.server.jobs.answer import job_response
 from penstock.server.jobs.compose import compose
-from penstock.server.jobs.shapes import encode, job_shape, service_shape, version_of, worker_shape
+from penstock.server.jobs.shapes import encode, job_shape, service_shape
 from penstock.server.jobs.visible import run_for, visible_job
 from penstock.server.live.follow import JobCaller
 
@@ -38,16 +37,8 @@ IdempotencyKey = Annotated[
     ),
 ]
 OTHERS = ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
-_STATES: dict[str, list[JobState]] = {
-    "queued": [JobState.BLOCKED, JobState.SCHEDULED, JobState.READY],
-    "processing": [JobState.RUNNING],
-    "completed": [JobState.SUCCEEDED],
-    "failed": [JobState.FAILED],
-    "cancelled": [JobState.CANCELLED],
-}
 
 
-@router.api_route("/api/jobs/start", methods=OTHERS, include_in_schema=False)
 @router.api_route("/api/jobs/batch", methods=OTHERS, include_in_schema=False)
 @router.api_route("/api/jobs/tick", methods=OTHERS, include_in_schema=False)
 async def refuse_method() -> Response:
@@ -56,7 +47,7 @@ async def refuse_method() -> Response:
 
 
 @router.post(
-    "/api/jobs/start",
+    "/api/jobs",
     status_code=202,
     summary="Start a job or a flow",
     response_model=models.Started,
@@ -64,19 +55,19 @@ async def refuse_method() -> Response:
 )
 async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
     choices = start.Chosen(run_at=body.run_at, delay=body.delay, priority=body.priority, queue=body.queue)
-    enqueued = await start.start(
+    started = await start.start(
         shared.app,
         caller,
-        body.type,
-        body.params,
+        body.kind,
+        body.args,
         owner=body.owner,
         org=body.org,
         key=key,
         counts=body.quota,
         choices=choices,
     )
-    answer = {"id": enqueued.id, "jobId": enqueued.id, "status": "queued", "created": enqueued.created}
-    return Response(encode(answer), 202, {"Location": f"/api/jobs/{enqueued.id}"}, _JSON)
+    answer = {"id": started.id, "state": started.state, "created": started.created}
+    return Response(encode(answer), 202, {"Location": f"/api/jobs/{started.id}"}, _JSON)
 
 
 @router.post(
@@ -89,16 +80,15 @@ async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, k
 async def start_batch(
     body: models.BatchRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None
 ) -> Response:
-    items = [(item.type, item.params) for item in body.jobs]
+    items = [(item.kind, item.args) for item in body.jobs]
     batch, *jobs = await start.start_batch(
         shared.app, caller, items, owner=body.owner, org=body.org, key=key, counts=body.quota
     )
     answer = {
         "id": batch.id,
-        "batchId": batch.id,
         "created": batch.created,
         # a queue may keep only what failed: of an earlier batch's jobs it cannot be told then which is which
-        "jobs": [{"jobId": job.id, "type": kind} for job, (kind, _) in zip(jobs, items, strict=False)]
+        "jobs": [{"id": job.id, "kind": kind} for job, (kind, _) in zip(jobs, items, strict=False)]
         if len(jobs) == len(items)
         else [],
     }
@@ -109,17 +99,17 @@ async def start_batch(
 async def list_jobs(
     caller: Caller,
     shared: Shared,
-    status: Annotated[
-        list[Literal["queued", "processing", "completed", "failed", "cancelled"]] | None,
-        Query(description="A flow whose jobs are under way counts as queued here: its own step has not begun."),
+    state: Annotated[
+        list[JobState] | None,
+        Query(max_length=50, description="A flow whose jobs are under way is blocked: its own step has not begun."),
     ] = None,
-    type: Annotated[list[models.Text] | None, Query(max_length=50)] = None,
+    kind: Annotated[list[models.Text] | None, Query(max_length=50)] = None,
     org: Annotated[models.Text | None, Query(description="An organisation's jobs instead of your own.")] = None,
     owner: Annotated[models.Text | None, Query(description="For the service only.")] = None,
-    parent_id: Annotated[UUID | None, Query(alias="parentId", description="The jobs of a flow or a batch.")] = None,
-    created_after: Annotated[models.Moment | None, Query(alias="createdAfter")] = None,
-    created_before: Annotated[models.Moment | None, Query(alias="createdBefore")] = None,
-    cursor: Annotated[UUID | None, Query(description="`nextCursor` of the page before.")] = None,
+    parent: Annotated[UUID | None, Query(description="The jobs of a flow or a batch.")] = None,
+    created_after: models.Moment | None = None,
+    created_before: models.Moment | None = None,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     filter: dict[str, Any] = {}
@@ -127,13 +117,13 @@ async def list_jobs(
         filter |= {"owner": owner} if owner else {}
     elif owner is not None and owner != caller.subject:
         raise Problem(403, "owner: you see only your own jobs")
-    elif org is None and parent_id is None:
+    elif org is None and parent is None:
         filter["owner"] = caller.subject  # the policies say so too; this picks the index
     given: dict[str, Any] = {
         "org": org,
-        "kind": type,
-        "parent": parent_id,
-        "state": [state for each in status or () for state in _STATES[each]] or None,
+        "kind": kind,
+        "parent": parent,
+        "state": state,
         "created_after": created_after,
         "created_before": created_before,
     }
@@ -142,7 +132,7 @@ async def list_jobs(
     unread = Statement(see.text, see.params, all_rows, repeatable=True)
     rows = await run_for(shared, caller, service=unread, user=unread)
     shape = service_shape if caller.is_service else job_shape
-    # their params may be large, and whoever asks for many of them must not keep everybody else waiting
+    # their arguments may be large, and whoever asks for many of them must not keep everybody else waiting
     return Response(await compose(lambda: _page(see.read(rows), limit, shape)), media_type=_JSON)
 
 
@@ -151,31 +141,18 @@ def _page(jobs: Sequence[SeenJob], limit: int, shape: Callable[[SeenJob], object
     more = page[-1].id if len(jobs) > limit else None
     # one by one: in between others have a turn
     shapes = b",".join(encode(shape(job)) for job in page)
-    return b'{"jobs":[' + shapes + b'],"nextCursor":' + encode(more) + b"}"
+    return b'{"jobs":[' + shapes + b'],"next_cursor":' + encode(more) + b"}"
 
 
 @router.get(
     "/api/jobs/{id}",
     summary="How a job is doing",
-    response_model=models.JobStatus,
+    response_model=models.Job,
     responses=problems(404) | {304: {"description": "It has not changed since the ETag in If-None-Match."}},
 )
 async def get_job(id: UUID, request: Request, caller: JobCaller, shared: Shared) -> Response:
     job = await visible_job(shared, caller, id)
-    artifacts = await artifact_links(shared, job.artifacts or ())
-    shaped = service_shape if caller.is_service else job_shape
-    holder = await shared.app.workers.aholder_of(id) if caller.is_service and job.state is JobState.RUNNING else None
-    # the seconds since its last heartbeat would make every answer another one
-    worker = {"worker": worker_shape(holder)} if holder is not None else {}
-    shape = encode({**shaped(job, artifacts), **worker})
-    # links are signed for some time: a client that is told "not changed" must not be left with dead ones
-    period = int(time.time() // (shared.settings.link_seconds / 2)) if artifacts else 0
-    stable = encode({**shaped(job, [{**link, "url": None} for link in artifacts]), **worker}) if artifacts else shape
-    etag = f'W/"{version_of(stable)}-{period}"'
-    headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    if etag in [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]:
-        return Response(status_code=304, headers=headers)
-    return Response(shape, headers=headers, media_type=_JSON)
+    return await job_response(request, shared, caller, job)
 
 
 @router.delete(
@@ -197,8 +174,7 @@ async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
     if not reached and state is not JobState.CANCELLED:
         raise Problem(409, "it has ended already")
     # its handler is told, and may succeed all the same: that is seen when it has ended
-    told_so = "Job cancelled" if state is JobState.CANCELLED else "The job is running and was asked to stop"
-    answer = {"id": id, "message": told_so, "cancelled": state is JobState.CANCELLED}
+    answer = {"id": id, "state": state, "cancel_requested": not state.final}
     return Response(encode(answer), media_type=_JSON)
 
 
@@ -220,4 +196,5 @@ async def retry_job(id: UUID, caller: Caller, shared: Shared) -> Response:
         back = told
     if not back:
         raise Problem(409, "only what has failed or was cancelled can be retried")
-    return Response(encode({"id": id, "status": "queued"}), 202, media_type=_JSON)
+    answer = {"id": id, "state": await start.state_now(shared.app, id)}
+    return Response(encode(answer), 202, media_type=_JSON)

@@ -1,36 +1,20 @@
-"""A job as the API shows it: the fields of the seeds, then everything else a client may want to know."""
+"""A job as the API shows it: the fields of a SeenJob under their own names, and what is made for whoever looks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from penstock.artifact import Artifact
 from penstock.engine.commands import SeenJob
 from penstock.job import JobState
 from penstock.workers import Holder
 
-Status = Literal["queued", "processing", "completed", "failed", "cancelled"]
-
-_STATUS: dict[JobState, Status] = {
-    JobState.BLOCKED: "queued",
-    JobState.SCHEDULED: "queued",
-    JobState.READY: "queued",
-    JobState.RUNNING: "processing",
-    JobState.SUCCEEDED: "completed",
-    JobState.FAILED: "failed",
-    JobState.CANCELLED: "cancelled",
-}
+_OF_PROGRESS = ("phase", "done", "total", "failed", "message", "reason")
 
 _encode = msgspec.json.Encoder().encode
-
-
-def status_of(job: SeenJob) -> Status:
-    """A flow waits while its jobs run: to whoever asked for it, it is under way as soon as one of them is, and until
-    its own last step has ended."""
-    if job.progress and (job.state is JobState.BLOCKED or (job.rollup is not None and not job.state.final)):
-        return "processing"
-    return _STATUS[job.state]
 
 
 def percent_of(job: SeenJob) -> float:
@@ -39,51 +23,33 @@ def percent_of(job: SeenJob) -> float:
 
 
 def progress_of(job: SeenJob) -> dict[str, Any]:
-    progress = job.progress
-    # what is there only when something went wrong
-    wrong = {"docsFailed": progress.get("failed"), "retryReason": progress.get("reason")}
-    return {
-        "percent": percent_of(job),
-        "phase": "complete" if job.state is JobState.SUCCEEDED else progress.get("phase") or status_of(job),
-        "docsComplete": progress.get("done"),
-        "docsTotal": progress.get("total"),
-        "message": progress.get("message"),
-        **{name: value for name, value in wrong.items() if value is not None},
-    }
+    return {"percent": percent_of(job), **{name: job.progress.get(name) for name in _OF_PROGRESS}}
 
 
 def job_shape(job: SeenJob, artifacts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    return {
-        "id": job.id,
-        "type": job.kind,
-        "status": status_of(job),
-        "progress": progress_of(job),
-        "artifacts": artifacts,
-        "state": job.state,
-        "queue": job.queue,
-        "params": job.args,
-        "output": job.output,
-        "error": job.error,
-        "attempts": job.attempt,
-        "maxAttempts": job.max_attempts,
-        "cancelRequested": job.cancel_requested,
-        "owner": job.owner,
-        "org": job.org,
-        "parentId": job.parent,
-        "createdAt": job.created_at,
-        "runAt": job.run_at,
-        "startedAt": job.started_at,
-        "finishedAt": job.finished_at,
-    }
+    shape = service_shape(job, artifacts)
+    del shape["parked_reason"], shape["errors"]
+    return shape
 
 
 def service_shape(job: SeenJob, artifacts: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """With what only whoever runs the system is told."""
-    return job_shape(job, artifacts) | {"parkedReason": job.parked_reason, "errors": job.errors}
+    shape = msgspec.structs.asdict(job)
+    del shape["rollup"]
+    return shape | {"progress": progress_of(job), "artifacts": artifacts}
 
 
 def worker_shape(holder: Holder) -> dict[str, Any]:
-    return {"name": holder.worker, "host": holder.host, "pid": holder.pid, "since": holder.since}
+    """Without the seconds since its last heartbeat, which would make every answer another one."""
+    return {"worker": holder.worker, "host": holder.host, "pid": holder.pid, "since": holder.since}
+
+
+_OF_ARTIFACT = tuple(each.name for each in fields(Artifact) if each.name not in ("path", "state"))
+
+
+def artifact_shape(artifact: Artifact) -> dict[str, Any]:
+    """Without where its file is stored: whoever may read it is given a link."""
+    return {name: getattr(artifact, name) for name in _OF_ARTIFACT} | {"type": artifact.shown_type}
 
 
 def encode(shape: object) -> bytes:

@@ -4,10 +4,11 @@ service."""
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, TypedDict
+from uuid import UUID
 
 import msgspec
 
@@ -18,7 +19,7 @@ from penstock.errors import InvalidInput, NotAllowed, UnknownKind
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handler import Choices, Handler
-from penstock.job import Enqueued, NewJob
+from penstock.job import Enqueued, JobState, NewJob
 from penstock.server.auth.identity import Identity
 from penstock.server.jobs.compose import compose, compose_if_large
 
@@ -32,58 +33,85 @@ class Chosen(TypedDict, total=False):
     queue: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Started(Enqueued):
+    """What starting gave: `state` is where the job begins, or where one that was there before is by now."""
+
+    state: JobState
+
+
 async def start(
     app: Penstock,
     caller: Identity,
     kind: str,
-    params: Mapping[str, Any],
+    args: Mapping[str, Any],
     *,
     owner: str | None = None,
     org: str | None = None,
     key: str | None = None,
     counts: bool = True,
     choices: Chosen | None = None,
-) -> Enqueued:
-    """A job or a flow by its kind; nothing is written when its params do not fit."""
+) -> Started:
+    """A job or a flow by its kind; nothing is written when its arguments do not fit."""
     known = _known(app, caller, kind)
     _refuse_closed(caller, known, owner, counts=counts)
     chosen: Choices = {name: value for name, value in (choices or {}).items() if value is not None}  # type: ignore[assignment]
     _refuse_choices(caller, known, chosen)
     if isinstance(known, FlowMaker):
         whose = owner if caller.is_service else _subject_in(caller, org)
-        return await _start_flow(app, known, params, whose, org, key, counts=counts, by_user=not caller.is_service)
-    with _naming_params():
+        return await _start_flow(app, known, args, whose, org, key, counts=counts, by_user=not caller.is_service)
+    with _naming_args():
         if caller.is_service:
             placed = _using(known, chosen).using(owner=owner, org=org)
-            asked = {"type": kind, "params": params, "org": org, **chosen}
-            job = await compose_if_large(params, lambda: _keyed(placed.prepare(**params), key, asked))
+            asked = {"kind": kind, "args": args, "org": org, **chosen}
+            job = await compose_if_large(args, lambda: _keyed(placed.prepare(**args), key, asked))
         else:
-            encoded = await compose_if_large(params, lambda: known.encode(params))
+            encoded = await compose_if_large(args, lambda: known.encode(args))
     if caller.is_service:
-        return (await _enqueue(app, [job], owner, counts=counts))[0]
-    started = commands.Start(kind, msgspec.Raw(encoded), org=org, idempotency_key=key)
-    return await app.engine.arun_as(caller.role, caller.claims, started)
+        enqueued = (await _enqueue(app, [job], owner, counts=counts))[0]
+        return await _started(app, enqueued, _state_at_first(job.run_at, job.delay))
+    given = commands.Start(kind, msgspec.Raw(encoded), org=org, idempotency_key=key)
+    enqueued = await app.engine.arun_as(caller.role, caller.claims, given)
+    return await _started(app, enqueued, _state_at_first(known.options.run_at, known.options.delay))
 
 
 async def _start_flow(
     app: Penstock,
     maker: FlowMaker[...],
-    params: Mapping[str, Any],
+    args: Mapping[str, Any],
     owner: str | None,
     org: str | None,
     key: str | None,
     *,
     counts: bool,
     by_user: bool,
-) -> Enqueued:
+) -> Started:
     def make() -> list[NewJob]:
-        jobs = [for_tenant(job, owner, org) for job in maker.make(params).jobs()]
-        jobs[0] = _keyed(jobs[0], key, {"type": maker.kind, "params": params, "org": org})
+        jobs = [for_tenant(job, owner, org) for job in maker.make(args).jobs()]
+        jobs[0] = _keyed(jobs[0], key, {"kind": maker.kind, "args": args, "org": org})
         return jobs
 
-    with _naming_params():
+    with _naming_args():
         jobs = await compose(make)
-    return (await _enqueue(app, jobs, owner, maker.options.quota or None, counts=counts, by_user=by_user))[0]
+    flow, *members = await _enqueue(app, jobs, owner, maker.options.quota or None, counts=counts, by_user=by_user)
+    return await _started(app, flow, JobState.BLOCKED if members else JobState.READY)
+
+
+async def _started(app: Penstock, enqueued: Enqueued, at_first: JobState) -> Started:
+    """What is created is where it begins; what stands for it may be anywhere by now."""
+    state = at_first if enqueued.created else await state_now(app, enqueued.id)
+    return Started(enqueued.id, enqueued.created, state)
+
+
+def _state_at_first(run_at: datetime | None, delay: float | timedelta | None) -> JobState:
+    later = bool(delay) or (run_at is not None and run_at > datetime.now(UTC))
+    return JobState.SCHEDULED if later else JobState.READY
+
+
+async def state_now(app: Penstock, id: UUID) -> JobState:
+    job = await app.engine.arun(commands.GetJob(id))
+    # only one end leaves no record: success in a queue that keeps none of it
+    return JobState.SUCCEEDED if job is None else job.state
 
 
 async def _enqueue(
@@ -116,7 +144,7 @@ async def start_each(
     way already stands for another like it."""
     handler = app.handler(kind)
     _refuse_closed(caller, handler, owner, counts=True)
-    encoded = await compose(lambda: [handler.encode(params) for params in each])
+    encoded = await compose(lambda: [handler.encode(args) for args in each])
     # in one order whoever asks, since those that are alike wait for each other
     order = sorted(range(len(each)), key=encoded.__getitem__)
     if caller.is_service:
@@ -152,7 +180,7 @@ async def start_batch(
             earlier = await app.engine.arun(commands.ListJobs({"parent": str(batch.id)}, None, len(items)))
             members = [Enqueued(job.id, False) for job in reversed(earlier)]
         return [batch, *members]
-    given = [{"kind": kind, "args": params} for kind, params in items]
+    given = [{"kind": kind, "args": args} for kind, args in items]
     return await app.engine.arun_as(
         caller.role, caller.claims, commands.StartBatch(given, org=org, idempotency_key=key)
     )
@@ -162,13 +190,13 @@ def _prepare(
     app: Penstock, caller: Identity, items: Sequence[tuple[str, Mapping[str, Any]]], owner: str | None, *, counts: bool
 ) -> list[NewJob]:
     prepared: list[NewJob] = []
-    for place, (kind, params) in enumerate(items):
-        with _naming_params(f"jobs.{place}."):
+    for place, (kind, args) in enumerate(items):
+        with _naming_args(f"jobs.{place}."):
             known = _known(app, caller, kind)
             if isinstance(known, FlowMaker):
-                raise InvalidInput("type", f"{kind!r} is a flow, which cannot be part of a batch")
+                raise InvalidInput("kind", f"{kind!r} is a flow, which cannot be part of a batch")
             _refuse_closed(caller, known, owner, counts=counts)
-            prepared.append(known.prepare(**params))
+            prepared.append(known.prepare(**args))
     return prepared
 
 
@@ -186,11 +214,11 @@ def _known(app: Penstock, caller: Identity, kind: str) -> Handler[..., Any] | Fl
         try:
             return app.flow_maker(kind) or app.handler(kind)
         except UnknownKind as error:
-            raise InvalidInput("type", str(error)) from None
+            raise InvalidInput("kind", str(error)) from None
     opened = {each.kind: each for each in app.startable if each.options.users}
     if kind not in opened:
         close = get_close_matches(kind, opened, n=1)
-        raise NotAllowed(f"type: {kind!r} is not open to users{f' (did you mean {close[0]!r}?)' if close else ''}")
+        raise NotAllowed(f"kind: {kind!r} is not open to users{f' (did you mean {close[0]!r}?)' if close else ''}")
     return opened[kind]
 
 
@@ -200,7 +228,7 @@ def _refuse_closed(
     if caller.is_service:
         return
     if not known.options.users:
-        raise NotAllowed(f"type: {known.kind} is not open to users")
+        raise NotAllowed(f"kind: {known.kind} is not open to users")
     if owner is not None and owner != caller.subject:
         raise NotAllowed("owner: only the service starts jobs for others")
     if not counts:
@@ -209,25 +237,21 @@ def _refuse_closed(
 
 def _refuse_choices(caller: Identity, known: Handler[..., Any] | FlowMaker[...], chosen: Choices) -> None:
     for name in chosen:
-        shown = _SHOWN.get(name, name)
         if not caller.is_service:
-            raise NotAllowed(f"{shown}: only the service chooses it")
+            raise NotAllowed(f"{name}: only the service chooses it")
         if isinstance(known, FlowMaker):
-            raise InvalidInput(shown, f"is for jobs; {known.kind!r} is a flow, whose function chooses it")
-
-
-_SHOWN = {"run_at": "runAt"}
+            raise InvalidInput(name, f"is for jobs; {known.kind!r} is a flow, whose function chooses it")
 
 
 def _using(handler: Handler[..., Any], chosen: Choices) -> Handler[..., Any]:
     try:
         return handler.using(**chosen) if chosen else handler
     except InvalidInput as error:
-        raise _Choice(_SHOWN.get(error.field, error.field), error.problem) from None
+        raise _Choice(error.field, error.problem) from None
 
 
 class _Choice(InvalidInput):
-    """A choice that is refused: its name is none of the params'."""
+    """A choice that is refused: its name is none of the arguments'."""
 
 
 def _subject_in(caller: Identity, org: str | None) -> str:
@@ -237,11 +261,11 @@ def _subject_in(caller: Identity, org: str | None) -> str:
 
 
 @contextmanager
-def _naming_params(place: str = "") -> Iterator[None]:
+def _naming_args(place: str = "") -> Iterator[None]:
     """A refused argument is named as the request names it."""
     try:
         yield
     except InvalidInput as error:
-        is_param = error.field != "type" and not isinstance(error, _Choice)
-        field = f"params.{error.field}".rstrip(".") if is_param else error.field
+        is_argument = error.field != "kind" and not isinstance(error, _Choice)
+        field = f"args.{error.field}".rstrip(".") if is_argument else error.field
         raise type(error)(place + field, error.problem) from None

@@ -61,7 +61,7 @@ class JobStream:
         job_id = _job_id(request)
         caller = await caller_of_stream(request)
         await visible_job(services, caller, job_id)
-        seen = request.headers.get("last-event-id") or request.query_params.get("lastEventId")
+        seen = request.headers.get("last-event-id") or request.query_params.get("last_event_id")
         seconds = seconds_open(services, caller)
         del request, caller
         client = Client(send, address.get() or "")
@@ -170,9 +170,9 @@ router.routes.append(Route(PATH, JobStream(), methods=["GET"], name="stream_job"
 _EXAMPLE = (
     "retry: 2000\n\n"
     "id: 5f3a…\nevent: progress\n"
-    'data: {"jobId":"0198c5a0-…","status":"processing","progress":42.0,"job":{…}}\n\n'
-    "id: 9c01…\nevent: completed\n"
-    'data: {"jobId":"0198c5a0-…","status":"completed","progress":100.0,"resultUrl":null,"error":null,"job":{…}}\n\n'
+    'data: {"id":"0198c5a0-…","kind":"export_pdf","state":"running","progress":{"percent":42,…},…}\n\n'
+    "id: 9c01…\nevent: succeeded\n"
+    'data: {"id":"0198c5a0-…","kind":"export_pdf","state":"succeeded",…,"result_url":"/api/artifacts/…"}\n\n'
 )
 
 _EVENT = {
@@ -181,7 +181,7 @@ _EVENT = {
     "required": ["event", "data"],
     "properties": {
         "id": {"type": "string"},
-        "event": {"enum": ["progress", "completed", "failed", "cancelled", "timeout"]},
+        "event": {"enum": ["progress", "succeeded", "failed", "cancelled", "timeout"]},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
@@ -192,9 +192,11 @@ openapi_paths: dict[str, Any] = {
             "tags": ["jobs"],
             "summary": "Watch a job",
             "description": (
-                "Server-sent events: `progress` whenever the job changes, then one of `completed`, `failed` or "
-                "`cancelled`, and the stream ends; `timeout` when it has been open for long enough: come back. An "
-                "event's id is the version of the state it tells: a client that comes back with `Last-Event-ID` is "
+                "Server-sent events: `progress` whenever the job changes, then one of `succeeded`, `failed` or "
+                "`cancelled`, and the stream ends; `timeout` when it has been open for long enough: come back. Their "
+                "data is the job without its args; the last has `result_url`, where what it made can be fetched: its "
+                "only artifact, or all of them in one archive, or null. An event's id is the "
+                "version of the state it tells: a client that comes back with `Last-Event-ID` is "
                 "told the newest state if it is another, and 204 when it has seen the job's end."
             ),
             "operationId": "stream_job",
@@ -208,7 +210,7 @@ openapi_paths: dict[str, Any] = {
                     "description": "The id of the last event seen; browsers send it by themselves.",
                 },
                 {
-                    "name": "lastEventId",
+                    "name": "last_event_id",
                     "in": "query",
                     "required": False,
                     "schema": {"type": "string"},

@@ -7,18 +7,15 @@ from typing import Any
 from starlette.types import Message
 
 from penstock.engine.commands import SeenJob
-from penstock.job import JobState
-from penstock.server.jobs.shapes import encode, job_shape, percent_of, version_of
+from penstock.server.jobs.shapes import encode, job_shape, version_of
 
 Link = Mapping[str, Any]
 """An artifact as a client sees it, with where to fetch it."""
 
 HERE = f"http://{token_hex(16)}.invalid"
-"""In place of the server's address, in what is encoded once for many who may each see it elsewhere. By chance, so that
+"""In place of the server's address, in what is encoded once for many who may each see it elsewhere. Random, so that
 nobody can have it in their own data."""
 _ADDRESSES = 16
-
-_ENDINGS = {JobState.SUCCEEDED: "completed", JobState.FAILED: "failed", JobState.CANCELLED: "cancelled"}
 
 
 class State:
@@ -30,16 +27,15 @@ class State:
     def __init__(self, job: SeenJob, links: Sequence[Link] = ()) -> None:
         shape = job_shape(job)
         # whoever started it knows them, they never change, and they may be large
-        del shape["params"]
+        del shape["args"]
         self.job = job
         self.final = job.state.final
         self.version = version_of(encode(shape))
-        told: dict[str, object] = {"jobId": job.id, "status": shape["status"], "progress": percent_of(job)}
+        shape["artifacts"] = links
         if self.final:
-            told |= {"resultUrl": _result_url(job, links), "error": job.error}
-        name = _ENDINGS.get(job.state, "progress")
-        told["job"] = {**shape, "artifacts": links}
-        told_once = event(name, encode(told), self.version)
+            shape["result_url"] = _result_url(job, links)
+        name = job.state if self.final else "progress"
+        told_once = event(name, encode(shape), self.version)
         self._pieces = {HERE: piece(told_once, more=not self.final)}
 
     def piece(self, here: str) -> Message:

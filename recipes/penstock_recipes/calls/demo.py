@@ -47,7 +47,7 @@ async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> lis
     answer.raise_for_status()
     bar = show.add_task("A call", total=100)
     async for job in follow(client, answer.json()["jobId"]):
-        message = job["progress"]["message"] or job["progress"]["phase"]
+        message = job["progress"]["message"] or job["progress"]["phase"] or job["state"]
         show.update(bar, completed=job["progress"]["percent"], description=f"A call: {message}")
     call = (await client.get(answer.headers["location"])).raise_for_status().json()
     if call["status"] != "done":

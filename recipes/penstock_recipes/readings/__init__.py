@@ -56,6 +56,8 @@ def install(
     readings a day, readings that are not done, bytes of files. Files are `kept` for so many seconds.
     """
     require("readings", "pikepdf", "typst")
+    from penstock_recipes.readings.routes import router
+
     app.quota("readings", per_day=per_day, unfinished=unfinished, storage=storage)
     voice = voice or _voice_provider()
     at_once: int | None = getattr(voice, "at_once", None)
@@ -73,6 +75,7 @@ def install(
         quota="readings",
         kept=kept,
     )
+    app.add_routes(router)
     app.example(
         "penstock token --sub ada --header | curl -H @- {api}/api/jobs/start -H 'Content-Type: application/json' "
         """-d '{"type": "nuclear_v2", "params": {"person1": {"name": "Ada", "birthDate": "1815-12-10", """

@@ -40,11 +40,11 @@ async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> lis
     job: dict[str, Any] = {}
     async for job in follow(client, id):
         progress = job["progress"]
-        done, total = progress["docsComplete"] or 0, progress["docsTotal"] or 16
-        title = f"{progress['phase']}, {done} of {total} documents. {progress['message'] or ''}"
+        done, total = progress["done"] or 0, progress["total"] or 16
+        title = f"{progress['phase'] or job['state']}, {done} of {total} documents. {progress['message'] or ''}"
         show.update(bar, completed=progress["percent"], description=title)
-    if job.get("status") != "completed":
-        raise RuntimeError(f"the reading is {job.get('status', 'lost')}: {job.get('error')}")
+    if job.get("state") != "succeeded":
+        raise RuntimeError(f"the reading is {job.get('state', 'lost')}: {job.get('error')}")
     shown = (await client.get(f"/api/jobs/{id}")).json()
     fetching = show.add_task("Fetching the files", total=len(shown["artifacts"]))
     saved = []

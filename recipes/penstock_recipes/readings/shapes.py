@@ -1,10 +1,16 @@
-"""Whose reading it is: what `POST /api/jobs/start` takes as params, checked before anything is written."""
+"""Whose reading it is: what `POST /api/jobs/start` takes as params, checked before anything is written; and how a
+reading is told of, in the words of the document."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock import JobState
 
 System = Literal["vedic", "western", "human_design"]
 SYSTEMS: tuple[System, ...] = ("vedic", "western", "human_design")
@@ -54,3 +60,76 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         of the zone's city: for Manila until 1844 and Alaska until 1867 that was another than today."""
         ahead = timedelta(seconds=round(self.longitude * 240))
         return citys + (ahead - citys + _DAY / 2) % _DAY - _DAY / 2
+
+
+Status = Literal["queued", "processing", "completed", "failed", "cancelled"]
+STATUS: dict[str, Status] = {
+    JobState.BLOCKED: "queued",
+    JobState.SCHEDULED: "queued",
+    JobState.READY: "queued",
+    JobState.RUNNING: "processing",
+    JobState.SUCCEEDED: "completed",
+    JobState.FAILED: "failed",
+    JobState.CANCELLED: "cancelled",
+}
+
+
+class Start(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    type: Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00]+$", examples=["nuclear_v2"])]
+    params: dict[str, Any] = Field(default={}, description="Whose reading it is, and by which systems.")
+
+
+class Started(BaseModel):
+    id: UUID
+    job_id: UUID = Field(alias="jobId", description="The same.")
+    status: Status
+    created: bool = Field(description="False when the same reading is under way already: it is that one.")
+
+
+class ReadingProgress(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    percent: float = Field(ge=0, le=100, examples=[45])
+    phase: str | None = Field(examples=["text"])
+    docs_complete: float | None = Field(default=None, alias="docsComplete", examples=[7])
+    docs_total: float | None = Field(default=None, alias="docsTotal", examples=[16])
+    message: str | None = Field(examples=["Generating chapter: Hunger…"])
+
+
+class ReadingFile(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["audio_mp3"])
+    url: str
+    duration: float | None = Field(examples=[180])
+
+
+class ReadingStatus(BaseModel):
+    """With everything else that the server tells of a job."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: UUID
+    status: Status | None = None
+    progress: ReadingProgress
+    artifacts: list[ReadingFile]
+
+
+def in_words_of_the_document(job: Mapping[str, Any]) -> dict[str, Any]:
+    """A reading as the server tells of it, with what the document calls the same."""
+    progress = job["progress"]
+    status = STATUS[job["state"]]
+    if status == "queued" and progress["phase"] is not None:
+        status = "processing"  # its last step waits while the others are under way
+    return {
+        **job,
+        "status": status,
+        "progress": {
+            **progress,
+            "phase": "complete" if status == "completed" else progress["phase"] or status,
+            "docsComplete": progress["done"],
+            "docsTotal": progress["total"],
+        },
+    }

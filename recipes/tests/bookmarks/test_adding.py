@@ -36,7 +36,7 @@ async def test_it_answers_at_once_with_what_is_stored(bookmarks: Bookmarks, site
     assert stored["meta_data"] == {}
     assert await ada.bookmark(stored["id"]) == stored
     assert not site.server.requests, "nobody waits for the site"
-    assert (await ada.get(f"/api/jobs/{stored['job_id']}")).json()["status"] == "queued"
+    assert (await ada.get(f"/api/jobs/{stored['job_id']}")).json()["state"] == "ready"
     [message] = queued(connect)
     assert message == {
         "bookmarkId": stored["id"],

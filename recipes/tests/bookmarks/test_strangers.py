@@ -32,7 +32,7 @@ async def test_the_queue_is_for_the_service(bookmarks: Bookmarks, site: Site) ->
             assert (await person.post(f"/add/tasks/{name}", task)).status_code == status
     for method, path in (("GET", ""), ("GET", f"/{id}"), ("DELETE", f"/{id}"), ("POST", "/add/data")):
         assert (await bookmarks.nobody(method, path, json={"url": site.at("/plain")})).status_code == 401
-    started = await ada.post("/api/jobs/start", {"type": "add_bookmark_url", "params": task})
+    started = await ada.post("/api/jobs", {"kind": "add_bookmark_url", "args": task})
     assert started.status_code == 403, "nor may anybody put a message into it"
     assert not site.server.requests
 

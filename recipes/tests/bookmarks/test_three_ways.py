@@ -36,7 +36,10 @@ async def test_cron_calls_it(bookmarks: Bookmarks, site: Site, connect: Connect)
 async def test_the_database_wakes_it(bookmarks: Bookmarks, site: Site, connect: Connect) -> None:
     ada = bookmarks.user()
     waker = bookmarks.app.waker(
-        f"{bookmarks.address}{CONSUMER}", ["add-bookmark-url-queue"], headers={"Authorization": f"Bearer {KEY}"}
+        f"{bookmarks.address}{CONSUMER}",
+        ["add-bookmark-url-queue"],
+        headers={"Authorization": f"Bearer {KEY}"},
+        processed="processedCount",
     )
     waking = asyncio.create_task(waker.run())
     try:

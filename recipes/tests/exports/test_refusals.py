@@ -54,9 +54,9 @@ async def test_ids_in_the_address_are_checked(exports: Exports) -> None:
 async def test_a_job_started_past_these_routes_is_held_to_the_same(exports: Exports) -> None:
     ada = exports.user()
     for wrong in (2.1, 0.1):
-        params: dict[str, Any] = {"document_id": await ada.document(), "margins": {"top": wrong}}
-        answer = await ada.post("/api/jobs/start", {"type": "export_pdf", "params": params})
-        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "params.margins.top")
+        args: dict[str, Any] = {"document_id": await ada.document(), "margins": {"top": wrong}}
+        answer = await ada.post("/api/jobs", {"kind": "export_pdf", "args": args})
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "args.margins.top")
 
 
 async def test_nobody_may_do_anything(exports: Exports) -> None:

@@ -39,7 +39,7 @@ async def test_a_job_does_not_print_somebody_elses_document(exports: Exports) ->
     """Started past the routes, which would have refused it."""
     document = await exports.user("ada").document()
     eve = exports.user("eve")
-    started = await eve.post("/api/jobs/start", {"type": "export_pdf", "params": {"document_id": document}})
+    started = await eve.post("/api/jobs", {"kind": "export_pdf", "args": {"document_id": document}})
     async with exports.worker():
         job = await eve.ended(started.json()["id"])
     assert (job["status"], job["error"]) == ("failed", "document not found")

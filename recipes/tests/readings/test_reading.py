@@ -14,7 +14,7 @@ import pytest
 from penstock_recipes.readings import Calculation, Person, jobs
 from penstock_recipes.readings.chart import calculate
 from penstock_recipes.readings.providers.text.offline import OfflineWriter
-from penstock_recipes.readings.shapes import System
+from penstock_recipes.readings.shapes import System, in_words_of_the_document
 from readings.conftest import MakeApp
 from readings.people import ADA, BOTH
 from readings.reading import Reader, reading
@@ -33,7 +33,8 @@ RANGES = {
 
 def assert_as_in_the_seed(events: Sequence[dict[str, Any]], chapters: int) -> None:
     """Phases in their order, percentages within their ranges, nothing ever going back."""
-    shown = [event["job"]["progress"] for event in events]
+    told = [in_words_of_the_document(event) for event in events]
+    shown = [each["progress"] for each in told]
     places = [list(RANGES).index(each["phase"]) for each in shown]
     assert places == sorted(places)
     assert [each["percent"] for each in shown] == sorted(each["percent"] for each in shown)
@@ -43,8 +44,8 @@ def assert_as_in_the_seed(events: Sequence[dict[str, Any]], chapters: int) -> No
     done = [each["docsComplete"] or 0 for each in shown]
     assert done == sorted(done)
     assert {each["docsTotal"] for each in shown} <= {None, chapters}
-    assert {event["status"] for event in events[:-1]} <= {"queued", "processing"}
-    assert (events[-1]["status"], done[-1]) == ("completed", chapters)
+    assert {each["status"] for each in told[:-1]} <= {"queued", "processing"}
+    assert (told[-1]["status"], done[-1]) == ("completed", chapters)
 
 
 async def test_a_whole_reading_of_sixteen_chapters(make: MakeApp, connect: Connect) -> None:
@@ -55,8 +56,9 @@ async def test_a_whole_reading_of_sixteen_chapters(make: MakeApp, connect: Conne
         job = await ada.look(id)
         await assert_complete(ada, job, chapters=16)
     assert_as_in_the_seed(events, 16)
-    told = [event["job"]["progress"] for event in events]
-    assert {"text", "pdf", "audio", "complete"} <= {each["phase"] for each in told}
+    told = [event["progress"] for event in events]
+    assert {"text", "pdf", "audio"} <= {each["phase"] for each in told}
+    assert (job["progress"]["phase"], job["progress"]["docsComplete"]) == ("complete", 16)
     assert any((each["message"] or "").startswith("Generating chapter: ") for each in told)
     assert job["output"]["chapters"] == 16
     assert 16 * 600 <= job["output"]["words"] <= 16 * 1000
@@ -72,8 +74,8 @@ async def test_a_whole_reading_of_sixteen_chapters(make: MakeApp, connect: Conne
 
 async def assert_complete(ada: Reader, job: dict[str, Any], chapters: int, folder: str = "ada") -> None:
     """Every artifact of the seed is there, at its path, and is what it says."""
-    assert (job["type"], job["status"], job["error"]) == ("nuclear_v2", "completed", None)
-    assert job["params"]["person1"]["name"] == "Ada"
+    assert (job["kind"], job["status"], job["state"], job["error"]) == ("nuclear_v2", "completed", "succeeded", None)
+    assert job["args"]["person1"]["name"] == "Ada"
     assert job["progress"]["percent"] == 100
     files = {artifact["name"]: artifact for artifact in job["artifacts"]}
     numbers = range(1, chapters + 1)
@@ -126,6 +128,10 @@ async def test_the_calculation_is_five_percent_while_it_runs(make: MakeApp, monk
             "docsComplete": 0,
             "docsTotal": 2,
             "message": "Calculating the birth charts…",
+            "done": 0,
+            "total": 2,
+            "failed": None,
+            "reason": None,
         }
         go.set()
         assert (await ada.ended(id))["status"] == "completed"
@@ -149,6 +155,25 @@ async def test_a_reading_may_be_for_one_person_and_one_system(make: MakeApp) -> 
         assert (await other.ask("GET", f"/api/jobs/{id}")).status_code == 404
         artifact = job["artifacts"][0]["id"]
         assert (await other.ask("GET", f"/api/artifacts/{artifact}")).status_code == 404
+
+
+async def test_clients_of_the_document_and_of_the_server_are_answered_alike(make: MakeApp) -> None:
+    app = make(chapters=1)
+    async with reading(app, worker=False) as ada:
+        answer = await ada.ask("POST", "/api/jobs/start", json={"type": "nuclear_v2", "params": BOTH})
+        id = answer.json()["id"]
+        assert answer.json() == {"id": id, "jobId": id, "status": "queued", "created": True}
+        assert answer.headers["location"].endswith(f"/api/jobs/{id}")
+        same = await ada.ask("POST", "/api/jobs", json={"kind": "nuclear_v2", "args": BOTH})
+        assert same.json() == {"id": id, "state": "blocked", "created": False}
+        job = await ada.look(id)
+        assert (job["status"], job["state"], job["args"]["person1"]["name"]) == ("queued", "blocked", "Ada")
+        assert (job["progress"]["phase"], job["progress"]["percent"]) == ("queued", 0)
+        # a job that is no reading, as the server tells it
+        [listed] = (await ada.ask("GET", f"/api/jobs?parent={id}&kind=calculation")).json()["jobs"]
+        assert await ada.look(listed["id"]) == listed
+        for way in ("GET", "PUT"):
+            assert (await ada.ask(way, "/api/jobs/start")).status_code in (405, 422)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +201,7 @@ async def test_wrong_params_are_refused_by_name_and_nothing_is_written(
 async def test_only_the_reading_itself_is_open_to_users(make: MakeApp) -> None:
     async with reading(make(), worker=False) as ada:
         kinds = (await ada.ask("GET", "/api/kinds")).json()["kinds"]
-        assert [kind["type"] for kind in kinds] == ["nuclear_v2"]
+        assert [kind["kind"] for kind in kinds] == ["nuclear_v2"]
         for kind in ("text_generation", "calculation"):
             answer = await ada.ask("POST", "/api/jobs/start", json={"type": kind, "params": {"chapter": 1}})
-            assert answer.status_code == 403
+            assert (answer.status_code, answer.json()["detail"]) == (403, f"type: {kind!r} is not open to users")

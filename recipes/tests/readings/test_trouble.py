@@ -118,11 +118,11 @@ async def test_a_chapter_that_fails_leaves_the_others_alone_and_is_named(make: M
         id = await ada.start(BOTH)
         events = await ada.events(id)
         job = await ada.look(id)
-        children = (await ada.ask("GET", f"/api/jobs?parentId={id}")).json()["jobs"]
-        assert (events[-1]["status"], job["status"]) == ("failed", "failed")
+        children = (await ada.ask("GET", f"/api/jobs?parent={id}")).json()["jobs"]
+        assert (events[-1]["state"], job["status"]) == ("failed", "failed")
         assert job["error"] == "chapter 2, Hunger, could not be written"
         assert job["progress"]["percent"] < 100
-        told = [child["error"] for child in children if child["status"] == "failed"]
+        told = [child["error"] for child in children if child["state"] == "failed"]
         assert told == ["Hunger: the text service declined to write this chapter"]
         assert sorted(each["name"] for each in job["artifacts"]) == [
             f"{kind}/chapter{number}{ending}"
@@ -237,7 +237,7 @@ async def test_where_mp3_fails_the_reading_has_m4a(make: MakeApp, monkeypatch: p
     async with reading(make(chapters=1)) as ada:
         job = await ada.ended(await ada.start(BOTH))
         [audio] = [each for each in job["artifacts"] if each["name"].startswith("audio/")]
-        assert (audio["name"], audio["type"], audio["contentType"]) == ("audio/chapter1.m4a", "audio_m4a", "audio/mp4")
+        assert (audio["name"], audio["type"], audio["content_type"]) == ("audio/chapter1.m4a", "audio_m4a", "audio/mp4")
         speech = codec.decode(await ada.file(audio))
     assert abs(speech.seconds - audio["duration"]) < 0.3
 

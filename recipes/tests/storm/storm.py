@@ -111,9 +111,9 @@ class Ask:
             while left:
                 for id in list(left):
                     job = await self._ask("GET", f"/api/jobs/{id}")
-                    if job["status"] in ("failed", "cancelled"):
-                        raise AssertionError(f"{job['type']} {id} {job['status']}: {job['error']}")
-                    if job["status"] == "completed":
+                    if job["state"] in ("failed", "cancelled"):
+                        raise AssertionError(f"{job['kind']} {id} {job['state']}: {job['error']}")
+                    if job["state"] == "succeeded":
                         left.discard(id)
                         progress.advance(task)
                 await asyncio.sleep(0.5)
@@ -129,10 +129,10 @@ class Ask:
 
     async def count_runs(self, ids: Sequence[str], report: Report) -> None:
         for id in ids:
-            children = (await self._ask("GET", "/api/jobs", params={"parentId": id, "limit": 200}))["jobs"]
+            children = (await self._ask("GET", "/api/jobs", params={"parent": id, "limit": 200}))["jobs"]
             for job in children or [await self._ask("GET", f"/api/jobs/{id}")]:
                 report.jobs += 1
-                report.runs += job["attempts"]
+                report.runs += job["attempt"]
 
 
 @asynccontextmanager

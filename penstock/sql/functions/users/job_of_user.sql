@@ -8,7 +8,7 @@ declare
 begin
   select * into v_kind from penstock.kinds where kind = p_kind;
   if not found then
-    raise exception 'type: % is not open to users', p_kind using errcode = 'PS010';
+    raise exception 'kind: % is not open to users', p_kind using errcode = 'PS010';
   end if;
   return (v_kind.template - 'limit_key') || jsonb_strip_nulls(jsonb_build_object(
     'limit_key', penstock.fill_key(v_kind.template->>'limit_key', p_args),
