@@ -23,9 +23,11 @@ def partitions() -> str:
         select set_config('penstock_clock.now', (now() - interval '{DAYS} days')::text, true);
         select penstock.add_partitions();
         update penstock.settings set partitions_ahead = 3;
-        insert into penstock.leases (worker, host, pid, queues, length, started_at, expires_at)
-        select 'worker ' || n, 'host', n, '{{queue 0}}', '1 day', now(), now() + interval '1 day'
-          from generate_series(1, 20) as n"""
+        insert into penstock.leases (worker, host, pid, queues, length, started_at)
+        select 'worker ' || n, 'host', n, '{{queue 0}}', '1 day', now()
+          from generate_series(1, 20) as n;
+        insert into penstock.heartbeats (lease, expires_at)
+        select id, now() + length from penstock.leases"""
 
 
 def parts(live: int, finished: int) -> Iterator[tuple[int, list[str]]]:

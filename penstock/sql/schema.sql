@@ -313,6 +313,7 @@ CREATE FUNCTION penstock.clock() RETURNS timestamp with time zone
 CREATE FUNCTION penstock.close_lease(p_lease bigint) RETURNS integer
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: complete(bigint, uuid[], integer[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
@@ -387,6 +388,8 @@ CREATE FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint DEFA
 -- Name: declare_kinds(jsonb, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) RETURNS void
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: declare_queues(jsonb); Type: FUNCTION; Schema: penstock; Owner: -
@@ -952,9 +955,11 @@ CREATE FUNCTION penstock.last_progress(p_progress jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: lead(bigint); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.lead(p_lease bigint) RETURNS boolean
+-- Name: lead(bigint, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lead(p_lease bigint, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: list_artifacts(text, text, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1396,6 +1401,8 @@ CREATE FUNCTION penstock.running_jobs(p_queue text DEFAULT NULL::text, p_lease b
 -- Name: scale_of(text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.scale_of(p_queue text) RETURNS TABLE(paused boolean, ready bigint, running bigint, oldest_ready_seconds double precision, workers bigint)
     LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: search_jobs(jsonb, uuid, integer, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1405,6 +1412,13 @@ CREATE FUNCTION penstock.search_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_befor
     SET enable_bitmapscan TO 'off'
     SET enable_sort TO 'off'
     SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: set_expiry(bigint, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.set_expiry(p_lease bigint, p_expires_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: set_priority(uuid[], integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1567,6 +1581,8 @@ CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
 -- Name: tend(bigint); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision, operating boolean)
     LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: time_floor(); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1650,6 +1666,7 @@ CREATE FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_i
 CREATE FUNCTION penstock.workers(p_job uuid DEFAULT NULL::uuid) RETURNS TABLE(lease bigint, worker text, host text, pid integer, queues text[], started_at timestamp with time zone, heard_at timestamp with time zone, running jsonb)
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -1759,6 +1776,13 @@ CREATE SEQUENCE penstock.floor_numbers
     NO MAXVALUE
     CACHE 1;
 
+-- Name: heartbeats; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.heartbeats (
+    lease bigint NOT NULL,
+    number bigint DEFAULT 1 NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 -- Name: history_strays; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.history_strays (
     id uuid CONSTRAINT history_id_not_null NOT NULL,
@@ -1816,13 +1840,28 @@ CREATE TABLE penstock.leases (
     queues text[] DEFAULT '{}'::text[] NOT NULL,
     kinds text[],
     length interval NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL
-)
-WITH (fillfactor='50');
+    started_at timestamp with time zone NOT NULL
+);
 
 -- Name: COLUMN leases.kinds; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.leases.kinds IS 'What its worker has handlers of; null: it does not say.';
+
+-- Name: leases_now; Type: VIEW; Schema: penstock; Owner: -
+CREATE VIEW penstock.leases_now WITH (security_invoker='true') AS
+ SELECT id,
+    worker,
+    host,
+    pid,
+    queues,
+    kinds,
+    length,
+    started_at,
+    COALESCE(( SELECT h.expires_at
+           FROM penstock.heartbeats h
+          WHERE (h.lease = l.id)
+          ORDER BY h.number DESC
+         LIMIT 1), '-infinity'::timestamp with time zone) AS expires_at
+   FROM penstock.leases l;
 
 -- Name: jobs_view; Type: VIEW; Schema: penstock; Owner: -
 CREATE VIEW penstock.jobs_view WITH (security_invoker='true') AS
@@ -1853,7 +1892,7 @@ CREATE VIEW penstock.jobs_view WITH (security_invoker='true') AS
     j.started_at,
     j.finished_at
    FROM (penstock.all_jobs j
-     LEFT JOIN penstock.leases l ON ((l.id = j.lease)));
+     LEFT JOIN penstock.leases_now l ON ((l.id = j.lease)));
 
 -- Name: VIEW jobs_view; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON VIEW penstock.jobs_view IS 'Every job, live or ended. Stable: columns are only ever added.';
@@ -1878,12 +1917,10 @@ COMMENT ON COLUMN penstock.kinds.declared_with IS 'What else the application had
 
 -- Name: leader; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.leader (
-    only_row boolean DEFAULT true NOT NULL,
+    number bigint NOT NULL,
     lease bigint NOT NULL,
-    until timestamp with time zone NOT NULL,
-    CONSTRAINT there_is_one_leader CHECK (only_row)
-)
-WITH (fillfactor='50');
+    until timestamp with time zone NOT NULL
+);
 
 -- Name: leases_id_seq; Type: SEQUENCE; Schema: penstock; Owner: -
 ALTER TABLE penstock.leases ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -1924,7 +1961,7 @@ CREATE VIEW penstock.live_jobs_view WITH (security_invoker='true') AS
     j.started_at,
     NULL::timestamp with time zone AS finished_at
    FROM (penstock.jobs j
-     LEFT JOIN penstock.leases l ON ((l.id = j.lease)));
+     LEFT JOIN penstock.leases_now l ON ((l.id = j.lease)));
 
 -- Name: VIEW live_jobs_view; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON VIEW penstock.live_jobs_view IS 'The jobs that have not ended. Stable: columns are only ever added.';
@@ -2151,6 +2188,10 @@ ALTER TABLE ONLY penstock.errors
 ALTER TABLE ONLY penstock.errors_strays
     ADD CONSTRAINT errors_strays_pkey PRIMARY KEY (id, number);
 
+-- Name: heartbeats heartbeats_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.heartbeats
+    ADD CONSTRAINT heartbeats_pkey PRIMARY KEY (lease, number);
+
 -- Name: history history_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.history
     ADD CONSTRAINT history_pkey PRIMARY KEY (id);
@@ -2173,7 +2214,7 @@ ALTER TABLE ONLY penstock.kinds
 
 -- Name: leader leader_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.leader
-    ADD CONSTRAINT leader_pkey PRIMARY KEY (only_row);
+    ADD CONSTRAINT leader_pkey PRIMARY KEY (number);
 
 -- Name: leases leases_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.leases
@@ -2367,6 +2408,10 @@ ALTER INDEX penstock.history_given_up ATTACH PARTITION penstock.history_strays_q
 -- Name: payloads_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.payloads_pkey ATTACH PARTITION penstock.payloads_strays_pkey;
 
+-- Name: heartbeats heartbeats_of_a_lease; Type: FK CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.heartbeats
+    ADD CONSTRAINT heartbeats_of_a_lease FOREIGN KEY (lease) REFERENCES penstock.leases(id) ON DELETE CASCADE;
+
 -- Name: application_migrations; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.application_migrations ENABLE ROW LEVEL SECURITY;
 
@@ -2393,6 +2438,9 @@ ALTER TABLE penstock.errors_strays ENABLE ROW LEVEL SECURITY;
 
 -- Name: floors; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.floors ENABLE ROW LEVEL SECURITY;
+
+-- Name: heartbeats; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.heartbeats ENABLE ROW LEVEL SECURITY;
 
 -- Name: history; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.history ENABLE ROW LEVEL SECURITY;
@@ -2477,6 +2525,9 @@ CREATE POLICY the_service_does_everything ON penstock.errors TO service_role USI
 
 -- Name: floors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.floors TO service_role USING (true) WITH CHECK (true);
+
+-- Name: heartbeats the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.heartbeats TO service_role USING (true) WITH CHECK (true);
 
 -- Name: history the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.history TO service_role USING (true) WITH CHECK (true);
@@ -3091,9 +3142,9 @@ GRANT ALL ON FUNCTION penstock.known_paths(p_paths text[]) TO service_role;
 REVOKE ALL ON FUNCTION penstock.last_progress(p_progress jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.last_progress(p_progress jsonb) TO service_role;
 
--- Name: FUNCTION lead(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.lead(p_lease bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.lead(p_lease bigint) TO service_role;
+-- Name: FUNCTION lead(p_lease bigint, p_until timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lead(p_lease bigint, p_until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lead(p_lease bigint, p_until timestamp with time zone) TO service_role;
 
 -- Name: FUNCTION list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.list_artifacts(p_owner text, p_org text, p_before uuid, p_limit integer) FROM PUBLIC;
@@ -3364,6 +3415,10 @@ GRANT ALL ON FUNCTION penstock.scale_of(p_queue text) TO service_role;
 REVOKE ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer) TO service_role;
 
+-- Name: FUNCTION set_expiry(p_lease bigint, p_expires_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.set_expiry(p_lease bigint, p_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.set_expiry(p_lease bigint, p_expires_at timestamp with time zone) TO service_role;
+
 -- Name: FUNCTION set_priority(p_ids uuid[], p_priority integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.set_priority(p_ids uuid[], p_priority integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.set_priority(p_ids uuid[], p_priority integer) TO service_role;
@@ -3562,6 +3617,9 @@ GRANT ALL ON TABLE penstock.errors_strays TO service_role;
 -- Name: SEQUENCE floor_numbers; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.floor_numbers TO service_role;
 
+-- Name: TABLE heartbeats; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.heartbeats TO service_role;
+
 -- Name: TABLE history_strays; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.history_strays TO service_role;
 
@@ -3570,6 +3628,9 @@ GRANT ALL ON TABLE penstock.idempotency_keys TO service_role;
 
 -- Name: TABLE leases; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.leases TO service_role;
+
+-- Name: TABLE leases_now; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.leases_now TO service_role;
 
 -- Name: TABLE jobs_view; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.jobs_view TO service_role;

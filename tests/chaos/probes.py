@@ -20,7 +20,7 @@ PATIENCE = 30.0
 EVIDENCE = (
     "select clock_timestamp(), penstock.clock()",
     "select kind, queue, state, lease, claims, count(*), min(run_at) from penstock.jobs group by 1, 2, 3, 4, 5",
-    "select * from penstock.leases",
+    "select * from penstock.leases_now",
     "select * from penstock.waiting",
     "select pid, application_name, state, wait_event, xact_start, left(query, 60) from pg_stat_activity",
 )

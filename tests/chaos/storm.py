@@ -27,7 +27,7 @@ ALLOWED = 10.0
 DRAIN = 30.0
 ANY = "select count(*) from penstock.jobs"
 DUE = f"""
-    {ANY} as j left join penstock.leases as l on l.id = j.lease
+    {ANY} as j left join penstock.leases_now as l on l.id = j.lease
      where coalesce(l.expires_at, j.run_at) < penstock.clock() + interval '30 minutes'
 """
 

@@ -129,8 +129,7 @@ def test_a_late_outcome_that_was_accepted_is_found_out(books: Books) -> None:
     """A worker lost the job, another claimed it, and what the first returned is on record."""
     books.enqueue()
     late = books.claim(books.hand.worker("late"))
-    books.hand.do("update penstock.leases set expires_at = '-infinity' where worker = 'late'")
-    books.hand.do("select penstock.reclaim()")
+    books.hand.do("select penstock.expire_lease(id) from penstock.leases where worker = 'late'")
     books.complete(books.claim(), claims=late.claims)
     sums = books.reckon()
     assert sums.red == {"double_accepted": 1}
@@ -141,8 +140,7 @@ def test_a_late_outcome_that_was_refused_is_counted_and_green(books: Books) -> N
     books.enqueue()
     other = books.hand.worker("late")
     late = books.claim(other)
-    books.hand.do("update penstock.leases set expires_at = '-infinity' where worker = 'late'")
-    books.hand.do("select penstock.reclaim()")
+    books.hand.do("select penstock.expire_lease(id) from penstock.leases where worker = 'late'")
     job = books.claim()
     books.runs.write("returned", late.id, late.claims, other.lease)
     assert other.complete(late) == [late.id]

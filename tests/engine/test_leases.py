@@ -200,12 +200,14 @@ def test_a_long_open_transaction_holds_up_neither_reclaim_nor_maintenance(hands:
     """Somebody enqueues a job that waits for a running one, and takes his time to commit."""
     hand, client = hands(), hands()
     awaited, other = hand.add(), hand.add()
-    hand.worker().claim(2)
+    worker = hand.worker()
+    worker.claim(2)
     with client.connection.transaction():
         client.add(after=(awaited,))
         hand.move_clock(seconds=31)
         hand.do("set statement_timeout = '5s'")
         assert (hand.run(commands.Maintain()) or {})["reclaimed"] == 1
         assert hand.states(awaited, other) == ["running", "ready"]
+        assert not hand.run(commands.ExtendLease(worker.lease)).alive
     assert hand.run(commands.Reclaim()) == 1
     assert hand.state(awaited) is JobState.READY

@@ -232,7 +232,7 @@ async def test_a_waiting_claim_ends_with_nothing_when_its_time_is_over(
 ) -> None:
     monkeypatch.setattr(long_poll, "_EXTEND", 1 / 300)
     lease = await open_lease(client)
-    until_when = "select expires_at from penstock.leases where id = %s"
+    until_when = "select expires_at from penstock.leases_now where id = %s"
     [[before]] = watch.execute(until_when, [lease]).fetchall()
     assert await claim(client, lease, wait=0.5) == []  # and keeps the lease meanwhile
     [[after]] = watch.execute(until_when, [lease]).fetchall()

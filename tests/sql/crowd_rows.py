@@ -19,9 +19,11 @@ def rows(ready: int, scheduled: int, finished: int) -> Iterator[str]:
         select set_config('penstock_clock.now', (timestamptz '{NOON}' - interval '{DAYS} days')::text, true);
         select penstock.add_partitions();
         update penstock.settings set partitions_ahead = 3;
-        insert into penstock.leases (id, worker, length, started_at, expires_at) overriding system value
-        select i, 'worker ' || i, '1 day', '{NOON}', timestamptz '{NOON}' + interval '1 day'
+        insert into penstock.leases (id, worker, length, started_at) overriding system value
+        select i, 'worker ' || i, '1 day', '{NOON}'
           from generate_series(1, 20) as i;
+        insert into penstock.heartbeats (lease, expires_at)
+        select id, started_at + length from penstock.leases;
         select setval(pg_get_serial_sequence('penstock.leases', 'id'), 20)"""
     yield _live(
         "ready", "busy", ready, _BUSY,

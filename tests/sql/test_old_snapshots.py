@@ -97,6 +97,8 @@ class Meter:
         self.measure("parked_jobs", commands.ParkedJobs())
         self.measure("workers", commands.Workers())
         self.measure("release_unknown", commands.ReleaseUnknown(lease, []))
+        self.measure("close_lease", commands.CloseLease(lease))
+        self.measure("expire_lease", commands.ExpireLease(lease))
 
 
 def check(early: Costs, late: Costs) -> None:

@@ -184,14 +184,15 @@ def test_reclaiming_finds_the_jobs_of_lost_workers_by_jobs_running(explained: Ex
             expired, _ = claim_new(explained, 3)
             gone, _ = claim_new(explained, 3)
             explained.connection.execute(
-                "update penstock.leases set expires_at = '2000-01-01' where id = %s", [expired]
+                "update penstock.heartbeats set expires_at = '2000-01-01' where lease = %s", [expired]
             )
             explained.connection.execute("delete from penstock.leases where id = %s", [gone])
             assert explained.run(commands.Reclaim(everywhere=True)) == 6
     expected = {
         "with recursive held": {"jobs_running"},
-        "where state = 'running' and lease = any(v_lost)": {"jobs_running"},
-        "where id = any(v_held) and lease = any(v_lost)": {"jobs_pkey"},
+        RUNS: {"jobs_running", "jobs_pkey"},
+        "where state = 'running' and lease = any(v_gone)": {"jobs_running"},
+        "where id = any(v_held) and lease = any(v_leases || v_gone)": {"jobs_pkey"},
         "with given as": {"jobs_pkey"},
     }
     check(plans, expected)

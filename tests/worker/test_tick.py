@@ -286,7 +286,7 @@ async def test_it_does_what_is_due(app: Penstock, watch: psycopg.Connection[Any]
     await work.using(queue="lost").aenqueue("lost")
     lease = await app.engine.arun(OpenLease("killed"))
     [lost] = await app.engine.arun(Claim(lease, "lost", 1))
-    watch.execute("update penstock.leases set expires_at = now()")
+    watch.execute("update penstock.heartbeats set expires_at = now()")
     results = await app.atick(queues={"default": 5, "lost": 1})
     assert sorted(ran) == ["cron", "lost", "scheduled"]
     assert {each.state for each in results} == {JobState.SUCCEEDED}

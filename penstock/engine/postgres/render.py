@@ -405,7 +405,7 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.StartFor: _start_for,
     c.StartEach: _start_each,
     c.CountWorkers: lambda _: Statement(
-        "select count(*) from penstock.leases where expires_at > penstock.clock()", [], first, repeatable=True
+        "select count(*) from penstock.leases_now where expires_at > penstock.clock()", [], first, repeatable=True
     ),
     c.SearchJobs: _search_jobs,
     c.GetOperation: _reading("select * from penstock.operations where id = %s", "id"),

@@ -7,6 +7,6 @@ create or replace view penstock.jobs_view with (security_invoker = true) as
          l.worker, case when j.finished_at is null then l.expires_at end as leased_until,
          j.created_at, j.run_at, j.started_at, j.finished_at
     from penstock.all_jobs as j
-    left join penstock.leases as l on l.id = j.lease;
+    left join penstock.leases_now as l on l.id = j.lease;
 comment on view penstock.jobs_view is
   'Every job, live or ended. Stable: columns are only ever added.';

@@ -6,6 +6,6 @@ create or replace view penstock.live_jobs_view with (security_invoker = true) as
          l.worker, l.expires_at as leased_until,
          j.created_at, j.run_at, j.started_at, null::timestamptz as finished_at
     from penstock.jobs as j
-    left join penstock.leases as l on l.id = j.lease;
+    left join penstock.leases_now as l on l.id = j.lease;
 comment on view penstock.live_jobs_view is
   'The jobs that have not ended. Stable: columns are only ever added.';

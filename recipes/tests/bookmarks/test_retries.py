@@ -189,7 +189,7 @@ async def test_a_consumer_killed_between_the_two_steps_loses_nothing(
         await asking
     assert names_in(files) == [f"ada/bookmarks/{id}/screenshot.png"]
     # the lease of one that died outlives its request; here nobody waits for that
-    connect().execute("update penstock.leases set expires_at = now()")
+    connect().execute("update penstock.heartbeats set expires_at = now()")
     go_on.set()
     [result] = (await bookmarks.service.consume())["results"]
     assert (result["archived"], result["screenshotSuccess"], result["remainingDataSuccess"]) == (True, True, True)

@@ -75,7 +75,7 @@ async def test_a_killed_worker_leaves_the_same_files_as_one_that_was_not(
     killed = workers.start(url, files, point)
     assert await workers.end(killed) == -signal.SIGKILL
     # as if its time had passed
-    connect().execute("update penstock.leases set expires_at = '-infinity'")
+    connect().execute("update penstock.heartbeats set expires_at = '-infinity'")
     connect().execute("update penstock.leader set until = '-infinity'")
     worker = workers.start(url, files)
     call = await ada.done(id)

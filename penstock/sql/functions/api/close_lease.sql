@@ -3,17 +3,25 @@ create or replace function penstock.close_lease(p_lease bigint)
 returns int
 language plpgsql
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
+  v_held uuid[];
   v_released int;
 begin
   -- first: what a claim takes that is under way is released too
+  perform from penstock.leases where id = p_lease for update;
+  if found then
+    v_held := array(select id from penstock.running_jobs(p_lease => p_lease));
+  else
+    v_held := array(select id from penstock.jobs where state = 'running' and lease = p_lease);
+  end if;
+  select count(*) into v_released from penstock.release(p_lease, v_held);
   delete from penstock.leases where id = p_lease;
-  select count(*)
-    into v_released
-    from penstock.release(p_lease, array(select id from penstock.jobs where state = 'running' and lease = p_lease));
   delete from penstock.waiting_now where lease = p_lease;
-  update penstock.leader set until = '-infinity' where lease = p_lease;
+  if (select lease = p_lease from penstock.leader order by number desc limit 1) then
+    perform penstock.lead(p_lease, p_until => '-infinity');
+  end if;
   return v_released;
 end
 $$;

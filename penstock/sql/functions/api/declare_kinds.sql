@@ -4,6 +4,8 @@
 create or replace function penstock.declare_kinds(p_kinds jsonb, p_known text[])
 returns void
 language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 begin
   delete from penstock.kinds
@@ -11,7 +13,7 @@ begin
      and (kind = any(p_known)
           or (declared_with && p_known
               and not exists (
-                select from penstock.leases as l
+                select from penstock.leases_now as l
                  where kinds.kind = any(l.kinds) and l.expires_at > penstock.clock())));
   insert into penstock.kinds as k (kind, template, is_unique, quota, declared_with)
   select each->>'kind', each->'template', coalesce((each->>'unique')::boolean, false), each->>'quota', p_known

@@ -5,7 +5,7 @@ language plpgsql
 set enable_seqscan = off
 as $$
 begin
-  update penstock.leases set expires_at = '-infinity' where id = p_lease;
+  perform penstock.set_expiry(p_lease, '-infinity');
   return penstock.reclaim(p_lease => p_lease);
 end
 $$;

@@ -8,10 +8,9 @@ set jit = off
 set enable_bitmapscan = off
 as $$
 begin
-  update penstock.leases
-     set expires_at = penstock.clock() + length
-   where id = p_lease and expires_at > '-infinity'
-  returning extract(epoch from length) into seconds;
+  select extract(epoch from l.length) into seconds
+    from penstock.leases as l
+   where l.id = p_lease and penstock.set_expiry(l.id, penstock.clock() + l.length);
   alive := found;
   -- must use jobs_to_stop
   select coalesce(array_agg(j.id), '{}')

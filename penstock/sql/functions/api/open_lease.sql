@@ -17,9 +17,10 @@ begin
   if v_length <= interval '0' then
     raise exception 'lease length must be positive, not %', v_length using errcode = 'PS001';
   end if;
-  insert into penstock.leases (worker, host, pid, queues, kinds, length, started_at, expires_at)
-  values (p_worker, p_host, p_pid, p_queues, p_kinds, v_length, v_now, v_now + v_length)
+  insert into penstock.leases (worker, host, pid, queues, kinds, length, started_at)
+  values (p_worker, p_host, p_pid, p_queues, p_kinds, v_length, v_now)
   returning id into v_lease;
+  insert into penstock.heartbeats (lease, expires_at) values (v_lease, v_now + v_length);
   if p_kinds is not null then
     perform penstock.unpark(p_kinds, p_queues);
   end if;

@@ -45,7 +45,7 @@ begin
       state := 'scheduled';
       run_at := v_now + least(
         greatest(v_age / 2, interval '1 second'),
-        case when exists (select from penstock.leases as l where v_job.kind = any(l.kinds) and l.expires_at > v_now)
+        case when exists (select from penstock.leases_now as l where v_job.kind = any(l.kinds) and l.expires_at > v_now)
              then interval '30 seconds' else interval '5 minutes' end,
         v_timeout - v_age);
       update penstock.jobs as j

@@ -3,10 +3,12 @@
 create or replace function penstock.tend(p_lease bigint)
 returns table (leads boolean, due_in double precision, operating boolean)
 language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 begin
   -- first, while this transaction has written nothing: see raise_horizon()
-  if exists (select from penstock.leader where lease = p_lease) then
+  if (select lease = p_lease from penstock.leader order by number desc limit 1) then
     perform penstock.raise_horizon();
     perform penstock.raise_floors();
     perform penstock.raise_time_floor();

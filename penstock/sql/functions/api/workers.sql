@@ -6,6 +6,7 @@ returns table (
 )
 language plpgsql stable
 set enable_seqscan = off
+set enable_bitmapscan = off
 set jit = off
 as $$
 #variable_conflict use_column
@@ -14,7 +15,7 @@ declare
 begin
   return query
     select l.id, l.worker, l.host, l.pid, l.queues, l.started_at, l.expires_at - l.length, coalesce(held.jobs, '[]')
-      from penstock.leases as l
+      from penstock.leases_now as l
       left join (
         select j.lease, jsonb_agg(jsonb_build_object(
                  'id', j.id, 'kind', j.kind, 'queue', j.queue, 'attempt', j.attempt, 'since', j.started_at,
