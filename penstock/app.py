@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
+from msgspec import Raw
+
 from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
 from penstock.database import Home
@@ -25,7 +27,7 @@ from penstock.handle import JobHandle, JobHandles
 from penstock.handler import Choices, ChoicesOfOne, Handler, Options, elsewhere
 from penstock.job import NewJob
 from penstock.jobs import Jobs
-from penstock.json import MAX_PAYLOAD
+from penstock.json import MAX_PAYLOAD, encode_output
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.operations import Audit, Operations, Operator
@@ -61,6 +63,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 M = TypeVar("M", bound=Middleware)
 H = TypeVar("H", bound=FailureHook)
+
+DAYS_KEPT = 7 * 24 * 3600.0
+"""Of an event that nobody waits for yet, in seconds."""
 
 
 class Penstock:
@@ -378,6 +383,28 @@ class Penstock:
         known = [job for each in jobs for job in self._kinds.jobs_of(each)]
         return JobHandles(self.engine, await self.engine.aenqueue(known, connection))
 
+    def emit(
+        self, event: str, *, key: str = "", payload: object = None, keep: float = DAYS_KEPT, connection: object = None
+    ) -> UUID | None:
+        """Tells the job that waits for it (`ctx.wait_for(event, key=…)`), or the first to wait for it within `keep`
+        seconds; each event is had by one. With `connection` it is part of the caller's transaction. Gives the job that
+        has it, None when it is kept.
+
+        ```python
+        app.emit("paid", key="order-7", payload={"amount": 12})
+        ```
+        """
+        emitted = _emitted(event, key, payload, keep)
+        return self.engine.run(emitted) if connection is None else self.engine.run_on(connection, emitted)
+
+    async def aemit(
+        self, event: str, *, key: str = "", payload: object = None, keep: float = DAYS_KEPT, connection: object = None
+    ) -> UUID | None:
+        emitted = _emitted(event, key, payload, keep)
+        if connection is not None:
+            return await self.engine.arun_on(connection, emitted)
+        return await self.engine.arun(emitted)
+
     def handle(self, id: UUID) -> JobHandle[Any]:
         """A handle on a job by its id."""
         return JobHandle(self.engine, id)
@@ -540,3 +567,9 @@ class Penstock:
 
     async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
+
+
+def _emitted(event: str, key: str, payload: object, keep: float) -> commands.Emit:
+    if not event or not isinstance(event, str):
+        raise InvalidInput("event", f"must be a name, not {event!r}")
+    return commands.Emit(event, key, Raw(encode_output(payload)), keep)

@@ -4,8 +4,9 @@ import inspect
 import math
 import threading
 from asyncio import Lock, to_thread
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, overload
 from uuid import UUID
 
@@ -18,25 +19,29 @@ from penstock.engine.commands import (
     Earlier,
     Outputs,
     Progress,
-    RecallSteps,
-    RememberStep,
 )
+from penstock.engine.commands.command import Command
 from penstock.engine.protocol import AsyncTransaction, Engine, Transaction
-from penstock.errors import InvalidInput, LeaseLost, PenstockError
+from penstock.engine.script import arun, run
+from penstock.errors import CallFailed, InvalidInput, PenstockError
 from penstock.flow import Flow
-from penstock.job import ClaimedJob, Lease, NewJob
+from penstock.job import ClaimedJob, JobState, Lease, NewJob, PreparedJob
 from penstock.json import clean, encode_output, from_builtin, loads, return_type
 from penstock.keeper import Keeper
 from penstock.outcome import Cancel, Snooze
+from penstock.replay import Called, Replay, failure_of
 from penstock.storage import ArtifactsOfJob, SyncArtifactsOfJob
 
 if TYPE_CHECKING:
     import psycopg
 
+    from penstock.handler import Handler
+
 __all__ = ["Context", "Earlier", "JobContext", "SyncContext"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 Report = dict[str, Any]
 
@@ -70,6 +75,7 @@ class JobContext:
         engine: Engine,
         note: Callable[[Report], None] | None = None,
         keeper: Keeper | None = None,
+        version: int | None = None,
     ) -> None:
         self.job = job
         self.lease = lease
@@ -78,7 +84,7 @@ class JobContext:
         self._keeper = keeper
         self._cancelled = False
         self._to_enqueue: list[NewJob] = []
-        self._steps: dict[str, Any] | None = None
+        self._replay = Replay(job, lease, version)
         self._said: Report = {}
         self._transaction: Transaction | AsyncTransaction | None = None
         self._cutting = threading.Lock()
@@ -196,9 +202,22 @@ class JobContext:
         """Whether the handler has taken a transaction or enqueued in one, which its completion is then part of."""
         return self._transaction is not None or bool(self._to_enqueue)
 
-    def _may_remember(self) -> bool:
-        """A first claim has no steps to recall."""
-        return self._steps is None and self.job.claims > 1
+    def uuid(self) -> UUID:
+        """A UUID that is the same in every run of the job: for a provider's idempotency key."""
+        return self._replay.uuid()
+
+    def random(self) -> float:
+        """A number from 0 to 1, the same in every run of the job."""
+        return self._replay.random()
+
+    def _progress_said(self) -> Progress | None:
+        """What is to be written before the job leaves its worker."""
+        if self._transaction is not None:
+            raise PenstockError(
+                "a handler cannot wait while its ctx.transaction() is open: nothing of it would be kept; "
+                "write in a step, or after the wait"
+            )
+        return Progress(**self._said) if self._said else None
 
 
 class Context(JobContext):
@@ -222,8 +241,9 @@ class Context(JobContext):
         engine: Engine,
         note: Callable[[Report], None] | None = None,
         keeper: Keeper | None = None,
+        version: int | None = None,
     ) -> None:
-        super().__init__(job, lease, engine, note, keeper)
+        super().__init__(job, lease, engine, note, keeper, version)
         self._held = AsyncExitStack()
         self._opening = Lock()
         self._transaction: AsyncTransaction | None = None
@@ -237,34 +257,88 @@ class Context(JobContext):
 
         A function that is not async runs in a thread. What it returns must have a JSON form.
         """
-        if self._may_remember():
-            self._steps = await self._recall_steps()
-        steps = self._steps = self._steps or {}
-        if name not in steps:
+        with self._replay.taking():
+            known = await arun(self._ask, self._replay.recall(name))
+            if known is not None:
+                return _as_returned_by(function, known.output)
             if inspect.iscoroutinefunction(function):
                 result = await function(*args, **kwargs)
             else:
                 result = await to_thread(function, *args, **kwargs)
                 if inspect.isawaitable(result):
                     result = await result
-            encoded = encode_output(result)
-            if not await self._remember_step(name, encoded):
-                raise LeaseLost(f"job {self.id} is no longer this worker's: step {name!r} is not remembered")
-            steps[name] = loads(encoded)
-        return _as_returned_by(function, steps[name])
+            remembered = await arun(self._ask, self._replay.remember(name, encode_output(result)))
+            return _as_returned_by(function, remembered)
+
+    async def sleep(
+        self,
+        seconds: float = 0,
+        *,
+        minutes: float = 0,
+        hours: float = 0,
+        days: float = 0,
+        until: datetime | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Leaves the worker and comes back when the time is over: nothing is held meanwhile, steps before it are not
+        taken again, and a restart resets nothing."""
+        length = _length(seconds, minutes, hours, days, until)
+        script = self._replay.sleep(self._replay.name(name or "sleep"), length, until, self._progress_said())
+        with self._replay.taking():
+            await arun(self._ask, script)
+
+    async def call(self, handler: "Handler[P, R]", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Has another handler run as a job of its own and gives what it returned. The job is started once, however
+        often this one is run again; nothing is held while it runs. Raises CallFailed when it did not succeed."""
+        [result] = await self.gather(handler.prepare(*args, **kwargs))
+        return result
+
+    @overload
+    async def gather(self, *jobs: PreparedJob[R], name: str | None = None) -> list[R]: ...
+    @overload
+    async def gather(
+        self, *jobs: PreparedJob[R], return_exceptions: bool, name: str | None = None
+    ) -> list[R | CallFailed]: ...
+    async def gather(
+        self, *jobs: PreparedJob[Any], return_exceptions: bool = False, name: str | None = None
+    ) -> list[Any]:
+        """Has any number of jobs run, waits for all of them, and gives what they returned, in their order:
+        await ctx.gather(*(resize.prepare(each) for each in pictures)).
+
+        Raises CallFailed for the first that did not succeed, or with `return_exceptions` gives it in its place.
+        """
+        if not jobs:
+            return []
+        script = self._replay.call(self._replay.name(name or _label(jobs)), jobs, self._progress_said())
+        with self._replay.taking():
+            return _results(jobs, await arun(self._ask, script), return_exceptions)
+
+    async def wait_for(
+        self,
+        event: str,
+        *,
+        key: str = "",
+        timeout: float | None = None,  # noqa: ASYNC109 - not of this run
+        name: str | None = None,
+    ) -> Any:
+        """Waits for somebody to `app.emit(event, key=…, payload=…)`, now or later, and gives the payload. Raises
+        WaitTimeout after so many seconds. One that was emitted before is had at once; each is had by one who waits."""
+        given = self._replay.name(name or _event_label(event, key))
+        script = self._replay.wait(given, event, key, timeout, self._progress_said())
+        with self._replay.taking():
+            return (await arun(self._ask, script))["payload"]
+
+    async def now(self) -> datetime:
+        """What time it is, remembered: the same in every run of the job."""
+        return await self.step(self._replay.name("now"), _now)
+
+    async def _ask(self, command: Command[T]) -> T:
+        return await self._engine.arun(command)
 
     @property
     def artifacts(self) -> ArtifactsOfJob:
         """Where the job's files go: await ctx.artifacts.put("resume.pdf", data)."""
         return ArtifactsOfJob(self.job, self.lease, self._keeper_of_files())
-
-    async def _recall_steps(self) -> dict[str, Any]:
-        steps = await self._engine.arun(RecallSteps(self.lease, self.id, self.job.claims))
-        return {step.name: step.output for step in steps}
-
-    async def _remember_step(self, name: str, encoded: bytes) -> bool:
-        step = RememberStep(self.lease, self.id, self.job.claims, name, msgspec.Raw(encoded))
-        return await self._engine.arun(step)
 
     async def outputs(self) -> list[Earlier]:
         """What this job waited for, in the order it was enqueued: each with its state and output."""
@@ -319,8 +393,9 @@ class SyncContext(JobContext):
         engine: Engine,
         note: Callable[[Report], None] | None = None,
         keeper: Keeper | None = None,
+        version: int | None = None,
     ) -> None:
-        super().__init__(job, lease, engine, note, keeper)
+        super().__init__(job, lease, engine, note, keeper, version)
         self._held = ExitStack()
         self._opening = threading.Lock()
         self._transaction: Transaction | None = None
@@ -346,29 +421,68 @@ class SyncContext(JobContext):
     def step(self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs the function once and remembers its result: a later attempt gets it without running it again."""
         self.stop_if_cancelled()
-        if self._may_remember():
-            self._steps = self._recall_steps()
-        steps = self._steps = self._steps or {}
-        if name not in steps:
-            encoded = encode_output(function(*args, **kwargs))
-            if not self._remember_step(name, encoded):
-                raise LeaseLost(f"job {self.id} is no longer this worker's: step {name!r} is not remembered")
-            steps[name] = loads(encoded)
-        remembered: R = _as_returned_by(function, steps[name])
-        return remembered
+        with self._replay.taking():
+            known = run(self._ask, self._replay.recall(name))
+            if known is None:
+                remembered = run(self._ask, self._replay.remember(name, encode_output(function(*args, **kwargs))))
+            else:
+                remembered = known.output
+            result: R = _as_returned_by(function, remembered)
+            return result
+
+    def sleep(
+        self,
+        seconds: float = 0,
+        *,
+        minutes: float = 0,
+        hours: float = 0,
+        days: float = 0,
+        until: datetime | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Leaves the worker and comes back when the time is over; see Context.sleep."""
+        length = _length(seconds, minutes, hours, days, until)
+        script = self._replay.sleep(self._replay.name(name or "sleep"), length, until, self._progress_said())
+        with self._replay.taking():
+            run(self._ask, script)
+
+    def call(self, handler: "Handler[P, R]", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Has another handler run as a job of its own and gives what it returned; see Context.call."""
+        [result] = self.gather(handler.prepare(*args, **kwargs))
+        return result
+
+    @overload
+    def gather(self, *jobs: PreparedJob[R], name: str | None = None) -> list[R]: ...
+    @overload
+    def gather(
+        self, *jobs: PreparedJob[R], return_exceptions: bool, name: str | None = None
+    ) -> list[R | CallFailed]: ...
+    def gather(self, *jobs: PreparedJob[Any], return_exceptions: bool = False, name: str | None = None) -> list[Any]:
+        """Has any number of jobs run and waits for all of them; see Context.gather."""
+        if not jobs:
+            return []
+        script = self._replay.call(self._replay.name(name or _label(jobs)), jobs, self._progress_said())
+        with self._replay.taking():
+            return _results(jobs, run(self._ask, script), return_exceptions)
+
+    def wait_for(self, event: str, *, key: str = "", timeout: float | None = None, name: str | None = None) -> Any:
+        """Waits for somebody to emit an event and gives its payload; see Context.wait_for."""
+        given = self._replay.name(name or _event_label(event, key))
+        script = self._replay.wait(given, event, key, timeout, self._progress_said())
+        with self._replay.taking():
+            return run(self._ask, script)["payload"]
+
+    def now(self) -> datetime:
+        """What time it is, remembered: the same in every run of the job."""
+        return self.step(self._replay.name("now"), _now)
+
+    def _ask(self, command: Command[T]) -> T:
+        return self._engine.run(command)
 
     @property
     def artifacts(self) -> SyncArtifactsOfJob:
         """Where the job's files go: ctx.artifacts.put("resume.pdf", data)."""
         return SyncArtifactsOfJob(self.job, self.lease, self._keeper_of_files())
-
-    def _recall_steps(self) -> dict[str, Any]:
-        steps = self._engine.run(RecallSteps(self.lease, self.id, self.job.claims))
-        return {step.name: step.output for step in steps}
-
-    def _remember_step(self, name: str, encoded: bytes) -> bool:
-        step = RememberStep(self.lease, self.id, self.job.claims, name, msgspec.Raw(encoded))
-        return self._engine.run(step)
 
     def outputs(self) -> list[Earlier]:
         """What this job waited for, in the order it was enqueued: each with its state and output."""
@@ -401,3 +515,41 @@ class SyncContext(JobContext):
 def _as_returned_by(function: Callable[..., Any], remembered: object) -> Any:
     """As the type the function returns: the same on the run that made it and on later ones."""
     return msgspec.convert(remembered, return_type(function), dec_hook=from_builtin, str_keys=True)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _length(seconds: float, minutes: float, hours: float, days: float, until: datetime | None) -> float | None:
+    length = seconds + 60 * minutes + 3600 * hours + 86_400 * days
+    if until is not None:
+        if until.tzinfo is None:
+            raise InvalidInput("until", "needs a time zone, e.g. datetime.now(UTC) + timedelta(hours=1)")
+        if length:
+            raise InvalidInput("until", "give either a length or until, not both")
+        return None
+    if not 0 <= length <= 1e9:
+        raise InvalidInput("seconds", f"must be between 0 and 1e9 seconds, not {length!r}")
+    return length
+
+
+def _label(jobs: Sequence[NewJob]) -> str:
+    kinds = sorted({job.kind for job in jobs})
+    return "call " + ", ".join(kinds[:3])[:200]
+
+
+def _event_label(event: str, key: str) -> str:
+    return f"wait for {event} {key}"[:200].rstrip()
+
+
+def _results(jobs: Sequence[PreparedJob[Any]], called: Sequence[Called], return_exceptions: bool) -> list[Any]:
+    results: list[Any] = []
+    for job, each in zip(jobs, called, strict=True):
+        if each.state is JobState.SUCCEEDED:
+            results.append(each.output if job.function is None else _as_returned_by(job.function, each.output))
+        elif return_exceptions:
+            results.append(failure_of(each))
+        else:
+            raise failure_of(each)
+    return results

@@ -3,6 +3,7 @@ PenstockError, but for `penstock.extras.MissingExtra`, which is an ImportError."
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from uuid import UUID
 
 
 class PenstockError(Exception):
@@ -173,3 +174,23 @@ class RolesMissing(PenstockError):
 
 class UnsupportedConnection(PenstockError, TypeError):
     """Penstock cannot enqueue through an object of this type."""
+
+
+class ReplayMismatch(PenstockError):
+    """A handler asks for its steps in another order than an earlier run of the same job, and so cannot go on where that
+    ended."""
+
+
+class CallFailed(PenstockError):
+    """A job that a handler called did not succeed."""
+
+    def __init__(self, id: UUID, kind: str | None, state: str | None, error: str | None) -> None:
+        super().__init__(f"{kind or 'job'} {id} {state or 'is gone'}{f': {error}' if error else ''}")
+        self.id = id
+        self.kind = kind
+        self.state = state
+        self.error = error
+
+
+class WaitTimeout(PenstockError, TimeoutError):
+    """What a handler waited for did not come in time."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack
 from uuid import UUID
@@ -15,7 +15,7 @@ from penstock.engine.protocol import Engine
 from penstock.engine.work import Bulk, Work
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
-from penstock.job import NewJob, new_job_id
+from penstock.job import NewJob, PreparedJob, new_job_id
 from penstock.json import loads
 from penstock.outcome import Outcome
 from penstock.retry_rule import Errors, RetryRule
@@ -26,6 +26,8 @@ Stamp = Callable[[], Mapping[str, str]]
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+_FIELDS = tuple(each.name for each in fields(NewJob))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,8 @@ class Options:
     """The only errors that are worth another attempt."""
     no_retry_on: Errors = ()
     """Errors that fail the job at once."""
+    version: int | None = None
+    """Of the handler's steps: a job that began with another version is left to workers that have it."""
 
     def for_engine(self) -> dict[str, Any] | None:
         """What travels with the job because only a worker or a retry needs it."""
@@ -105,6 +109,7 @@ class ChoicesOfOne(TypedDict, total=False):
     quota: str | Literal[False] | None
     retry_on: Errors | None
     no_retry_on: Errors
+    version: int | None
 
 
 class Choices(ChoicesOfOne, total=False):
@@ -170,7 +175,7 @@ class Handler(Generic[P, R]):
         timeout = changed.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
             raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
-        for name in ("isolate", "batch", "users", "quota", "retry_on", "no_retry_on"):
+        for name in ("isolate", "batch", "users", "quota", "retry_on", "no_retry_on", "version"):
             free = name == "quota" and changed.quota is False
             if getattr(changed, name) != getattr(self.options, name) and not free:
                 raise InvalidInput(name, "is a choice of @app.job, not of a single call")
@@ -178,11 +183,11 @@ class Handler(Generic[P, R]):
         handler._as_template()
         return handler
 
-    def prepare(self, /, *args: P.args, **kwargs: P.kwargs) -> NewJob:
-        """The job as a value, checked but not enqueued: for flows, batches and app.enqueue_many."""
+    def prepare(self, /, *args: P.args, **kwargs: P.kwargs) -> PreparedJob[R]:
+        """The job as a value, checked but not enqueued: for flows, batches, app.enqueue_many and ctx.gather."""
         encoded = self.arguments.encode(args, kwargs, self._max_payload)
-        job = replace(self._stamped(), id=new_job_id(), args=encoded)
-        return self._with_keys(job)
+        job = self._with_keys(replace(self._stamped(), id=new_job_id(), args=encoded))
+        return PreparedJob(**{name: getattr(job, name) for name in _FIELDS}, function=self.function)
 
     def encode(self, args: Mapping[str, object]) -> bytes:
         """Arguments by name as JSON that the handler will accept."""

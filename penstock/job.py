@@ -1,11 +1,11 @@
 """What a job is, before, during and after its run: plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Annotated, Any, Literal, NewType
+from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -15,6 +15,7 @@ from penstock.columns import SHORT
 from penstock.errors import InvalidInput
 
 Lease = NewType("Lease", int)
+R_co = TypeVar("R_co", covariant=True)
 
 
 # Bounds are for what comes from elsewhere: they are checked where it is decoded.
@@ -124,6 +125,13 @@ class NewJob:
     def plain(self) -> bool:
         """Nothing about it needs a look at other rows, so COPY may write it."""
         return _not_plain(self) == _UNSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedJob(NewJob, Generic[R_co]):
+    """A job that a handler has prepared, which knows what its function returns."""
+
+    function: Callable[..., R_co] | None = field(default=None, repr=False, compare=False)
 
 
 def _is_unicode(text: str) -> bool:

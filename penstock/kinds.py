@@ -44,6 +44,7 @@ class Kinds:
         fixed = Options(
             isolate=chosen.get("isolate", False), batch=chosen.get("batch"), users=chosen.get("users", False),
             quota=chosen.get("quota"), retry_on=chosen.get("retry_on"), no_retry_on=chosen.get("no_retry_on", ()),
+            version=chosen.get("version"),
         )  # fmt: skip
         handler: Handler[..., Any] = Handler(
             self._engine, function, kind or function.__name__, fixed, self._max_payload, self.stamps

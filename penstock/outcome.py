@@ -61,5 +61,25 @@ class Fail(BaseException):
         self.args = (self.reason,)
 
 
-Outcome = Snooze | Cancel | Fail
-OUTCOMES = (Snooze, Cancel, Fail)
+@dataclass(unsafe_hash=True)
+class Suspended(BaseException):
+    """The job waits for something and comes back: what `ctx.sleep`, `ctx.call` and `ctx.wait_for` end a run with."""
+
+    step: str
+
+    def __post_init__(self) -> None:
+        self.args = (self.step,)
+
+
+@dataclass(unsafe_hash=True)
+class OtherVersion(BaseException):
+    """The job began with another version of its handler: left to a worker that has it."""
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        self.args = (self.reason,)
+
+
+Outcome = Snooze | Cancel | Fail | Suspended | OtherVersion
+OUTCOMES = (Snooze, Cancel, Fail, Suspended, OtherVersion)

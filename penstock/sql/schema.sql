@@ -37,6 +37,90 @@ CREATE FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_d
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: turn_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
+CREATE SEQUENCE penstock.turn_numbers
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Name: jobs; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.jobs (
+    id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    parked_since timestamp with time zone,
+    turn bigint DEFAULT nextval('penstock.turn_numbers'::regclass) NOT NULL,
+    lease bigint,
+    state penstock.job_state NOT NULL,
+    priority integer DEFAULT 0 NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    max_attempts integer DEFAULT 5 NOT NULL,
+    claims integer DEFAULT 0 NOT NULL,
+    snoozes integer DEFAULT 0 NOT NULL,
+    max_snoozes integer,
+    error_count integer,
+    waiting_on integer DEFAULT 0 NOT NULL,
+    weight real,
+    awaited boolean DEFAULT false NOT NULL,
+    watched boolean DEFAULT false NOT NULL,
+    counted boolean DEFAULT false NOT NULL,
+    cancel_requested boolean DEFAULT false NOT NULL,
+    queue text DEFAULT 'default'::text NOT NULL,
+    kind text NOT NULL,
+    parent uuid,
+    owner text,
+    org text,
+    unique_key text,
+    limit_key text,
+    quota text,
+    phase text,
+    parked_reason text,
+    args jsonb DEFAULT '{}'::jsonb,
+    progress jsonb,
+    rollup jsonb,
+    options jsonb
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
+
+-- Name: COLUMN jobs.parked_since; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
+
+-- Name: COLUMN jobs.turn; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.turn IS 'Place in line at its priority, given when the job becomes ready: below zero at the front. A fair queue has turns of its own.';
+
+-- Name: COLUMN jobs.priority; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.priority IS 'Higher goes first.';
+
+-- Name: COLUMN jobs.attempt; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.attempt IS 'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
+
+-- Name: COLUMN jobs.claims; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.claims IS 'How often the job was claimed. With the lease it fences every write about a run; unlike attempt it never goes back.';
+
+-- Name: COLUMN jobs.error_count; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.error_count IS 'How many errors it was given, which are in errors; null for none.';
+
+-- Name: COLUMN jobs.awaited; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a row in edges).';
+
+-- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits, or under a quota: whoever waits for them is woken when it ends.';
+
+-- Name: COLUMN jobs.quota; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.quota IS 'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
+
+-- Name: COLUMN jobs.args; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.jobs.args IS 'Null when they are large: then they are in payloads.';
+
+-- Name: add_calls(penstock.jobs, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_calls(p_caller penstock.jobs, p_jobs jsonb) RETURNS penstock.jobs
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: add_edges(uuid, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) RETURNS integer
     LANGUAGE plpgsql
@@ -168,84 +252,6 @@ CREATE FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) RETURNS uuid[]
 CREATE FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text DEFAULT NULL::text, p_speaker uuid DEFAULT NULL::uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
-
--- Name: turn_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
-CREATE SEQUENCE penstock.turn_numbers
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
--- Name: jobs; Type: TABLE; Schema: penstock; Owner: -
-CREATE TABLE penstock.jobs (
-    id uuid NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    run_at timestamp with time zone NOT NULL,
-    started_at timestamp with time zone,
-    parked_since timestamp with time zone,
-    turn bigint DEFAULT nextval('penstock.turn_numbers'::regclass) NOT NULL,
-    lease bigint,
-    state penstock.job_state NOT NULL,
-    priority integer DEFAULT 0 NOT NULL,
-    attempt integer DEFAULT 0 NOT NULL,
-    max_attempts integer DEFAULT 5 NOT NULL,
-    claims integer DEFAULT 0 NOT NULL,
-    snoozes integer DEFAULT 0 NOT NULL,
-    max_snoozes integer,
-    error_count integer,
-    waiting_on integer DEFAULT 0 NOT NULL,
-    weight real,
-    awaited boolean DEFAULT false NOT NULL,
-    watched boolean DEFAULT false NOT NULL,
-    counted boolean DEFAULT false NOT NULL,
-    cancel_requested boolean DEFAULT false NOT NULL,
-    queue text DEFAULT 'default'::text NOT NULL,
-    kind text NOT NULL,
-    parent uuid,
-    owner text,
-    org text,
-    unique_key text,
-    limit_key text,
-    quota text,
-    phase text,
-    parked_reason text,
-    args jsonb DEFAULT '{}'::jsonb,
-    progress jsonb,
-    rollup jsonb,
-    options jsonb
-)
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='0.2');
-
--- Name: COLUMN jobs.parked_since; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.parked_since IS 'Since when workers have met this job without knowing its kind or arguments; null again as soon as one ran it.';
-
--- Name: COLUMN jobs.turn; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.turn IS 'Place in line at its priority, given when the job becomes ready: below zero at the front. A fair queue has turns of its own.';
-
--- Name: COLUMN jobs.priority; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.priority IS 'Higher goes first.';
-
--- Name: COLUMN jobs.attempt; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.attempt IS 'Attempts that count towards max_attempts; a snooze or a release gives its attempt back.';
-
--- Name: COLUMN jobs.claims; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.claims IS 'How often the job was claimed. With the lease it fences every write about a run; unlike attempt it never goes back.';
-
--- Name: COLUMN jobs.error_count; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.error_count IS 'How many errors it was given, which are in errors; null for none.';
-
--- Name: COLUMN jobs.awaited; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.awaited IS 'Another job waits for this one (a row in edges).';
-
--- Name: COLUMN jobs.counted; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.counted IS 'Claimed from a queue with limits, or under a quota: whoever waits for them is woken when it ends.';
-
--- Name: COLUMN jobs.quota; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.quota IS 'The quota of its owner that it counts against while it runs; null without an owner, and where its starter chose so.';
-
--- Name: COLUMN jobs.args; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.jobs.args IS 'Null when they are large: then they are in payloads.';
 
 -- Name: bubble_ended(penstock.jobs, jsonb, jsonb, uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) RETURNS void
@@ -425,6 +431,13 @@ CREATE FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp
     SET lock_timeout TO '200ms'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: emit(text, text, jsonb, interval); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.emit(p_event text, p_key text DEFAULT ''::text, p_payload jsonb DEFAULT NULL::jsonb, p_keep interval DEFAULT '7 days'::interval) RETURNS uuid
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: enqueue(text, jsonb, text, timestamp with time zone, integer, integer, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue(kind text, args jsonb DEFAULT '{}'::jsonb, queue text DEFAULT 'default'::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, priority integer DEFAULT 0, max_attempts integer DEFAULT 5, owner text DEFAULT NULL::text, org text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, idempotency_key text DEFAULT NULL::text, after uuid[] DEFAULT NULL::uuid[], options jsonb DEFAULT NULL::jsonb) RETURNS uuid
     LANGUAGE sql
@@ -597,6 +610,12 @@ CREATE FUNCTION penstock.forget(p_ids uuid[]) RETURNS void
 -- Name: forget_artifact(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.forget_artifact(p_id uuid) RETURNS void
     LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: forget_events(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.forget_events(p_limit integer DEFAULT 10000) RETURNS integer
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: front_turn(); Type: FUNCTION; Schema: penstock; Owner: -
@@ -996,6 +1015,11 @@ CREATE FUNCTION penstock.lock_flows(p_ids uuid[]) RETURNS void
 CREATE FUNCTION penstock.lock_limits(p_queue text) RETURNS void
     LANGUAGE plpgsql;
 
+-- Name: lock_mailbox(text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.lock_mailbox(p_event text, p_key text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: lock_quotas(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.lock_quotas() RETURNS void
     LANGUAGE plpgsql
@@ -1251,8 +1275,10 @@ CREATE FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integ
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: recall_steps(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) RETURNS TABLE(name text, output jsonb)
+CREATE FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) RETURNS TABLE(name text, output jsonb, kind text, number integer, version integer, waits boolean)
     LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: reclaim(boolean, bigint); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1306,8 +1332,8 @@ CREATE FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_secon
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: remember_step(bigint, uuid, integer, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) RETURNS boolean
+-- Name: remember_step(bigint, uuid, integer, text, jsonb, text, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb, p_kind text DEFAULT 'step'::text, p_number integer DEFAULT NULL::integer, p_version integer DEFAULT NULL::integer) RETURNS boolean
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -1547,8 +1573,22 @@ CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: suspend(bigint, uuid, integer, jsonb, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb DEFAULT NULL::jsonb, p_progress jsonb DEFAULT NULL::jsonb) RETURNS TABLE(state penstock.job_state, run_at timestamp with time zone, output jsonb)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: take_back(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_back(p_flow penstock.jobs) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: take_event(text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_event(p_event text, p_key text) RETURNS jsonb
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
@@ -1768,6 +1808,16 @@ CREATE TABLE penstock.errors_strays (
     error jsonb CONSTRAINT errors_error_not_null NOT NULL
 );
 
+-- Name: events; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.events (
+    id uuid NOT NULL,
+    event text NOT NULL,
+    key text NOT NULL,
+    payload jsonb,
+    emitted_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 -- Name: floor_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
 CREATE SEQUENCE penstock.floor_numbers
     START WITH 1
@@ -1971,6 +2021,13 @@ CREATE UNLOGGED TABLE penstock.locks (
     name text NOT NULL
 );
 
+-- Name: mailboxes; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.mailboxes (
+    event text NOT NULL,
+    key text NOT NULL,
+    used_at timestamp with time zone NOT NULL
+);
+
 -- Name: payloads; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.payloads (
     id uuid NOT NULL,
@@ -2049,9 +2106,21 @@ WITH (fillfactor='50');
 CREATE TABLE penstock.steps (
     job uuid NOT NULL,
     name text NOT NULL,
+    kind text DEFAULT 'step'::text NOT NULL,
+    number integer,
+    version integer,
     output jsonb,
     done_at timestamp with time zone NOT NULL
 );
+
+-- Name: COLUMN steps.kind; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.steps.kind IS 'step, value, sleep, call, event or approval.';
+
+-- Name: COLUMN steps.number; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.steps.number IS 'Which of the handler''s steps it was; null for one that ran beside others, whose order is nobody''s choice.';
+
+-- Name: COLUMN steps.version; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.steps.version IS 'Of the handler that took it.';
 
 -- Name: turns; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.turns (
@@ -2143,6 +2212,15 @@ CREATE VIEW penstock.waiting_now WITH (security_invoker='true') AS
           ORDER BY t.number DESC
          LIMIT 1), (0)::bigint));
 
+-- Name: waits; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.waits (
+    job uuid NOT NULL,
+    step text NOT NULL,
+    event text NOT NULL,
+    key text NOT NULL,
+    since timestamp with time zone NOT NULL
+);
+
 -- Name: errors_strays; Type: TABLE ATTACH; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.errors ATTACH PARTITION penstock.errors_strays DEFAULT;
 
@@ -2188,6 +2266,10 @@ ALTER TABLE ONLY penstock.errors
 ALTER TABLE ONLY penstock.errors_strays
     ADD CONSTRAINT errors_strays_pkey PRIMARY KEY (id, number);
 
+-- Name: events events_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
 -- Name: heartbeats heartbeats_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.heartbeats
     ADD CONSTRAINT heartbeats_pkey PRIMARY KEY (lease, number);
@@ -2223,6 +2305,10 @@ ALTER TABLE ONLY penstock.leases
 -- Name: locks locks_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.locks
     ADD CONSTRAINT locks_pkey PRIMARY KEY (name);
+
+-- Name: mailboxes mailboxes_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.mailboxes
+    ADD CONSTRAINT mailboxes_pkey PRIMARY KEY (event, key);
 
 -- Name: operations operations_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.operations
@@ -2280,6 +2366,10 @@ ALTER TABLE ONLY penstock.usage
 ALTER TABLE ONLY penstock.waiting
     ADD CONSTRAINT waiting_pkey PRIMARY KEY (number);
 
+-- Name: waits waits_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.waits
+    ADD CONSTRAINT waits_pkey PRIMARY KEY (job, step);
+
 -- Name: artifacts_expires_at; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX artifacts_expires_at ON penstock.artifacts USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -2300,6 +2390,12 @@ CREATE INDEX audit_at ON penstock.audit USING btree (at);
 
 -- Name: edges_waits_for; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX edges_waits_for ON penstock.edges USING btree (waits_for);
+
+-- Name: events_expired; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX events_expired ON penstock.events USING btree (expires_at);
+
+-- Name: events_mailbox; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX events_mailbox ON penstock.events USING btree (event, key, id);
 
 -- Name: floors_newest; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX floors_newest ON penstock.floors USING btree (queue, line, number DESC);
@@ -2387,6 +2483,9 @@ CREATE UNIQUE INDEX time_floors_newest ON penstock.time_floors USING btree (numb
 -- Name: waiting_queue; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX waiting_queue ON penstock.waiting USING btree (queue, number);
 
+-- Name: waits_mailbox; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX waits_mailbox ON penstock.waits USING btree (event, key, since);
+
 -- Name: errors_strays_pkey; Type: INDEX ATTACH; Schema: penstock; Owner: -
 ALTER INDEX penstock.errors_pkey ATTACH PARTITION penstock.errors_strays_pkey;
 
@@ -2436,6 +2535,9 @@ ALTER TABLE penstock.errors ENABLE ROW LEVEL SECURITY;
 -- Name: errors_strays; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.errors_strays ENABLE ROW LEVEL SECURITY;
 
+-- Name: events; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.events ENABLE ROW LEVEL SECURITY;
+
 -- Name: floors; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.floors ENABLE ROW LEVEL SECURITY;
 
@@ -2468,6 +2570,9 @@ ALTER TABLE penstock.leases ENABLE ROW LEVEL SECURITY;
 
 -- Name: locks; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.locks ENABLE ROW LEVEL SECURITY;
+
+-- Name: mailboxes; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.mailboxes ENABLE ROW LEVEL SECURITY;
 
 -- Name: operations; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.operations ENABLE ROW LEVEL SECURITY;
@@ -2523,6 +2628,9 @@ CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USIN
 -- Name: errors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.errors TO service_role USING (true) WITH CHECK (true);
 
+-- Name: events the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.events TO service_role USING (true) WITH CHECK (true);
+
 -- Name: floors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.floors TO service_role USING (true) WITH CHECK (true);
 
@@ -2552,6 +2660,9 @@ CREATE POLICY the_service_does_everything ON penstock.leases TO service_role USI
 
 -- Name: locks the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.locks TO service_role USING (true) WITH CHECK (true);
+
+-- Name: mailboxes the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.mailboxes TO service_role USING (true) WITH CHECK (true);
 
 -- Name: operations the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.operations TO service_role USING (true) WITH CHECK (true);
@@ -2598,6 +2709,9 @@ CREATE POLICY the_service_does_everything ON penstock.usage_log TO service_role 
 -- Name: waiting the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.waiting TO service_role USING (true) WITH CHECK (true);
 
+-- Name: waits the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.waits TO service_role USING (true) WITH CHECK (true);
+
 -- Name: time_floors; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.time_floors ENABLE ROW LEVEL SECURITY;
 
@@ -2631,6 +2745,9 @@ CREATE POLICY users_see_their_own ON penstock.payloads FOR SELECT USING (((owner
 -- Name: waiting; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.waiting ENABLE ROW LEVEL SECURITY;
 
+-- Name: waits; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.waits ENABLE ROW LEVEL SECURITY;
+
 -- Name: SCHEMA penstock; Type: ACL; Schema: -; Owner: -
 GRANT USAGE ON SCHEMA penstock TO service_role;
 GRANT USAGE ON SCHEMA penstock TO authenticated;
@@ -2642,6 +2759,79 @@ GRANT ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer
 -- Name: FUNCTION add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer) TO service_role;
+
+-- Name: SEQUENCE turn_numbers; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.turn_numbers TO service_role;
+
+-- Name: TABLE jobs; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.jobs TO service_role;
+
+-- Name: COLUMN jobs.id; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(id) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.created_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(created_at) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.run_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(run_at) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.started_at; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(started_at) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.state; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(state) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.priority; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(priority) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.attempt; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(attempt) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.max_attempts; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(max_attempts) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.snoozes; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(snoozes) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.waiting_on; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(waiting_on) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.weight; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(weight) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.cancel_requested; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(cancel_requested) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.queue; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(queue) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.kind; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(kind) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.parent; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(parent) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.owner; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(owner) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.org; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(org) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.phase; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(phase) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.args; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(args) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.progress; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(progress) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: COLUMN jobs.rollup; Type: ACL; Schema: penstock; Owner: -
+GRANT SELECT(rollup) ON TABLE penstock.jobs TO authenticated;
+
+-- Name: FUNCTION add_calls(p_caller penstock.jobs, p_jobs jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_calls(p_caller penstock.jobs, p_jobs jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_calls(p_caller penstock.jobs, p_jobs jsonb) TO service_role;
 
 -- Name: FUNCTION add_edges(p_job uuid, p_after jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_edges(p_job uuid, p_after jsonb) FROM PUBLIC;
@@ -2717,75 +2907,6 @@ GRANT ALL ON FUNCTION penstock.best_of(p_ids uuid[], p_limit integer) TO service
 -- Name: FUNCTION bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.bubble(p_parent uuid, p_phase text, p_amount numeric, p_message text, p_speaker uuid) TO service_role;
-
--- Name: SEQUENCE turn_numbers; Type: ACL; Schema: penstock; Owner: -
-GRANT ALL ON SEQUENCE penstock.turn_numbers TO service_role;
-
--- Name: TABLE jobs; Type: ACL; Schema: penstock; Owner: -
-GRANT ALL ON TABLE penstock.jobs TO service_role;
-
--- Name: COLUMN jobs.id; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(id) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.created_at; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(created_at) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.run_at; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(run_at) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.started_at; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(started_at) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.state; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(state) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.priority; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(priority) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.attempt; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(attempt) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.max_attempts; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(max_attempts) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.snoozes; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(snoozes) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.waiting_on; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(waiting_on) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.weight; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(weight) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.cancel_requested; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(cancel_requested) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.queue; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(queue) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.kind; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(kind) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.parent; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(parent) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.owner; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(owner) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.org; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(org) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.phase; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(phase) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.args; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(args) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.progress; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(progress) ON TABLE penstock.jobs TO authenticated;
-
--- Name: COLUMN jobs.rollup; Type: ACL; Schema: penstock; Owner: -
-GRANT SELECT(rollup) ON TABLE penstock.jobs TO authenticated;
 
 -- Name: FUNCTION bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.bubble_ended(p_flow penstock.jobs, p_amounts jsonb, p_ended jsonb, p_ids uuid[]) FROM PUBLIC;
@@ -2893,6 +3014,10 @@ GRANT ALL ON FUNCTION penstock.drop_old_history() TO service_role;
 REVOKE ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) TO service_role;
 
+-- Name: FUNCTION emit(p_event text, p_key text, p_payload jsonb, p_keep interval); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval) TO service_role;
+
 -- Name: FUNCTION enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb) TO service_role;
@@ -2979,6 +3104,10 @@ GRANT ALL ON FUNCTION penstock.forget(p_ids uuid[]) TO service_role;
 -- Name: FUNCTION forget_artifact(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.forget_artifact(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.forget_artifact(p_id uuid) TO service_role;
+
+-- Name: FUNCTION forget_events(p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.forget_events(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.forget_events(p_limit integer) TO service_role;
 
 -- Name: FUNCTION front_turn(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.front_turn() FROM PUBLIC;
@@ -3171,6 +3300,10 @@ GRANT ALL ON FUNCTION penstock.lock_flows(p_ids uuid[]) TO service_role;
 REVOKE ALL ON FUNCTION penstock.lock_limits(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lock_limits(p_queue text) TO service_role;
 
+-- Name: FUNCTION lock_mailbox(p_event text, p_key text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.lock_mailbox(p_event text, p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.lock_mailbox(p_event text, p_key text) TO service_role;
+
 -- Name: FUNCTION lock_quotas(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.lock_quotas() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.lock_quotas() TO service_role;
@@ -3346,9 +3479,9 @@ GRANT ALL ON FUNCTION penstock.release(p_lease bigint, p_ids uuid[], p_claims in
 REVOKE ALL ON FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision) TO service_role;
 
--- Name: FUNCTION remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb) TO service_role;
+-- Name: FUNCTION remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb, p_kind text, p_number integer, p_version integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb, p_kind text, p_number integer, p_version integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.remember_step(p_lease bigint, p_id uuid, p_claims integer, p_name text, p_output jsonb, p_kind text, p_number integer, p_version integer) TO service_role;
 
 -- Name: FUNCTION remove_artifacts(p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.remove_artifacts(p_ids uuid[]) FROM PUBLIC;
@@ -3496,9 +3629,17 @@ GRANT ALL ON FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_clai
 REVOKE ALL ON FUNCTION penstock.stored_bytes(p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
 
+-- Name: FUNCTION suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb, p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb, p_progress jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb, p_progress jsonb) TO service_role;
+
 -- Name: FUNCTION take_back(p_flow penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) TO service_role;
+
+-- Name: FUNCTION take_event(p_event text, p_key text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_event(p_event text, p_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_event(p_event text, p_key text) TO service_role;
 
 -- Name: FUNCTION take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision) FROM PUBLIC;
@@ -3614,6 +3755,9 @@ GRANT ALL ON TABLE penstock.errors TO service_role;
 -- Name: TABLE errors_strays; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.errors_strays TO service_role;
 
+-- Name: TABLE events; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.events TO service_role;
+
 -- Name: SEQUENCE floor_numbers; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.floor_numbers TO service_role;
 
@@ -3649,6 +3793,9 @@ GRANT ALL ON TABLE penstock.live_jobs_view TO service_role;
 
 -- Name: TABLE locks; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.locks TO service_role;
+
+-- Name: TABLE mailboxes; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.mailboxes TO service_role;
 
 -- Name: TABLE payloads; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.payloads TO service_role;
@@ -3698,3 +3845,6 @@ GRANT ALL ON TABLE penstock.waiting TO service_role;
 
 -- Name: TABLE waiting_now; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.waiting_now TO service_role;
+
+-- Name: TABLE waits; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.waits TO service_role;

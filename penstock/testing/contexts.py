@@ -3,19 +3,23 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from penstock.context import Context, Earlier, Report, SyncContext
 from penstock.embedded import EmbeddedError
 from penstock.engine import commands
+from penstock.engine.commands.command import Command
 from penstock.engine.protocol import Engine
 from penstock.errors import PenstockError
 from penstock.job import ClaimedJob, Lease, NewJob
 from penstock.json import loads
+from penstock.replay import Replay
 from penstock.testing.files import MemoryKeeper
 
 if TYPE_CHECKING:
     import psycopg
+
+T = TypeVar("T")
 
 _NO_LEASE = Lease(0)
 _HELLO = commands.NextRunAt()
@@ -30,11 +34,23 @@ class Notes:
     progress: list[Report] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
 
+    def answer(self, command: Command[Any]) -> Any:
+        """What an engine would say of the job's steps."""
+        match command:
+            case commands.RecallSteps():
+                return [commands.Step(name, output) for name, output in self.steps.items()]
+            case commands.RememberStep(name=name, output=output):
+                self.steps[name] = loads(bytes(output))
+                return True
+            case _:
+                raise NotImplementedError(f"run_inline does not know {type(command).__name__}")
+
 
 class InlineContext(Context):
     def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
+        self._replay = Replay(job, _NO_LEASE, fresh=False)
 
     @property
     def enqueued(self) -> list[NewJob]:
@@ -59,21 +75,15 @@ class InlineContext(Context):
                 await self._transaction.connection.execute("commit")
         return True
 
-    def _may_remember(self) -> bool:
-        return self._steps is None
-
-    async def _recall_steps(self) -> dict[str, Any]:
-        return dict(self._notes.steps)
-
-    async def _remember_step(self, name: str, encoded: bytes) -> bool:
-        self._notes.steps[name] = loads(encoded)
-        return True
+    async def _ask(self, command: Command[T]) -> T:
+        return cast("T", self._notes.answer(command))
 
 
 class InlineSyncContext(SyncContext):
     def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
+        self._replay = Replay(job, _NO_LEASE, fresh=False)
 
     @property
     def enqueued(self) -> list[NewJob]:
@@ -98,15 +108,8 @@ class InlineSyncContext(SyncContext):
                 self._transaction.connection.execute("commit")
         return True
 
-    def _may_remember(self) -> bool:
-        return self._steps is None
-
-    def _recall_steps(self) -> dict[str, Any]:
-        return dict(self._notes.steps)
-
-    def _remember_step(self, name: str, encoded: bytes) -> bool:
-        self._notes.steps[name] = loads(encoded)
-        return True
+    def _ask(self, command: Command[T]) -> T:
+        return cast("T", self._notes.answer(command))
 
 
 @contextmanager

@@ -88,6 +88,7 @@ class AsyncCall:
         self._keeper = keeper
         self.timeout = handler.options.timeout
         self.retry = handler.retry_rule
+        self._version = handler.options.version
         self._function = handler.function
         self._bind = handler.arguments.bind
         self._takes_context = handler.arguments.takes_context
@@ -102,7 +103,9 @@ class AsyncCall:
             return parked(error)
         if not self._takes_context and not self._middleware:
             return ending_of(await self._function(*args, **kwargs))
-        ctx = Context(run.job, run.lease, self._engine, lambda report: self._note(run, report), self._keeper)
+        ctx = Context(
+            run.job, run.lease, self._engine, lambda report: self._note(run, report), self._keeper, self._version
+        )
         run.context = ctx
         if self._takes_context:
             args = [ctx, *args]
@@ -144,7 +147,7 @@ class ThreadCall:
         note = self._note
         ctx = SyncContext(
             run.job, run.lease, self._engine, lambda report: _ignore(loop.call_soon_threadsafe(note, run, report)),
-            self._keeper,
+            self._keeper, self._handler.options.version,
         )  # fmt: skip
         run.context = ctx
         run.cooperative = True

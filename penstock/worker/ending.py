@@ -7,9 +7,9 @@ import traceback
 import msgspec
 
 from penstock.engine.commands import AttemptError
-from penstock.errors import InvalidInput, StaleArguments, StorageFull
+from penstock.errors import CallFailed, InvalidInput, ReplayMismatch, StaleArguments, StorageFull
 from penstock.json import clean, encode_output
-from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome, Snooze
+from penstock.outcome import OUTCOMES, Cancel, Fail, OtherVersion, Outcome, Snooze, Suspended
 from penstock.retry_rule import RetryRule
 from penstock.worker.run import Run, Stop
 
@@ -45,7 +45,8 @@ class Parked(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False):
-    """Nothing to report: the handler's own transaction completed the job, or it is no longer this worker's."""
+    """Nothing to report: the handler's own transaction completed the job, it waits for something, or it is no longer
+    this worker's."""
 
 
 Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Parked | Settled
@@ -64,6 +65,10 @@ def ending_of(result: object) -> Ending:
             return Cancelled(clean(str(reason)))
         case Fail(reason):
             return Failed(AttemptError(clean(str(reason)), "Fail", final=True))
+        case Suspended():
+            return Settled()
+        case OtherVersion(reason):
+            return Parked(clean(reason))
     try:
         return Succeeded(encode_output(result))
     except InvalidInput as error:
@@ -77,7 +82,9 @@ def ending_of_raised(error: BaseException, retry: RetryRule | None = None) -> En
         return Failed(AttemptError(clean(str(error)), type(error).__name__, final=True), error)
     outcome = outcome_raised(error)
     if outcome is None:
-        return failure(error, final=retry is not None and retry.is_final(error))
+        # another attempt would meet the same
+        final = isinstance(error, ReplayMismatch | CallFailed) or (retry is not None and retry.is_final(error))
+        return failure(error, final=final)
     try:
         return ending_of(outcome)
     except (TypeError, ValueError) as senseless:

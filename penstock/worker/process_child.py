@@ -43,6 +43,7 @@ class Order:
     place: Place
     storage: Elsewhere | None = None
     retry: RetryRule | None = None
+    version: int | None = None
 
 
 def serve(connection: Connection, worker: int) -> None:
@@ -87,7 +88,7 @@ def _run_sync(
     order: Order, function: Callable[..., Any], engine: Engine, takes_context: bool,
     args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
 ) -> Ending:  # fmt: skip
-    ctx = SyncContext(order.job, order.lease, engine, note, _keeper(engine, order.storage))
+    ctx = SyncContext(order.job, order.lease, engine, note, _keeper(engine, order.storage), order.version)
 
     def interrupt(_: int, __: FrameType | None) -> None:
         # once: the clean-up itself must not be interrupted
@@ -112,7 +113,7 @@ async def _run_async(
     order: Order, function: Callable[..., Any], engine: Engine, takes_context: bool,
     args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
 ) -> Ending:  # fmt: skip
-    ctx = Context(order.job, order.lease, engine, note, _keeper(engine, order.storage))
+    ctx = Context(order.job, order.lease, engine, note, _keeper(engine, order.storage), order.version)
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     assert task is not None

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
 
 from penstock.engine.commands.command import Command, Repeatable
-from penstock.job import Enqueued, NewJob
+from penstock.job import Enqueued, NewJob, Seconds
 
 
 class EnqueueJobs(Command[list[Enqueued]], frozen=True):
@@ -50,3 +51,13 @@ class TakeTurns(Command[int], frozen=True):
     queue: str
     key: str | None
     jobs: int
+
+
+class Emit(Command[UUID | None], frozen=True):
+    """Tell whoever waits for an event, or whoever comes to wait for it within `keep` seconds. The job that has it, None
+    when it is kept."""
+
+    event: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]+$")]
+    key: Annotated[str, msgspec.Meta(max_length=500, pattern="^[^\\x00]*$")] = ""
+    payload: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
+    keep: Seconds = 7 * 24 * 3600.0

@@ -99,6 +99,13 @@ class PostgresEngine:
             except psycopg.Error as error:
                 await asyncio.sleep(tries.pause(error))
 
+    def run_on(self, connection: object, asked: Asked[T]) -> T:
+        """On the caller's connection, as part of its transaction."""
+        return run_one(runner_for(connection, self.schema), asked, self.schema)
+
+    async def arun_on(self, connection: object, asked: Asked[T]) -> T:
+        return await arun_one(await async_runner_for(connection, self.schema), asked, self.schema)
+
     async def arun_as(self, role: str, claims: str, asked: Asked[T]) -> T:
         """Runs a command on a user's behalf: under their role, with their token's claims (JSON), in one transaction.
 

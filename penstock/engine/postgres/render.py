@@ -298,6 +298,26 @@ def _take_turns(command: c.TakeTurns) -> Statement[int]:
     )
 
 
+def _suspend(command: c.Suspend) -> Statement[c.SuspendedJob | None]:
+    text, read = _selecting_of(
+        "penstock.suspend(p_lease => %s, p_id => %s, p_claims => %s, p_step => %s::text::jsonb,"
+        " p_jobs => %s::text::jsonb, p_progress => %s::text::jsonb)",
+        c.Suspend,
+    )
+    as_json = [None if each is None else to_json(each) for each in (command.step, command.jobs, command.progress)]
+    return Statement(text, [command.lease, command.id, command.claims, *as_json], read, repeatable=True)
+
+
+def _emit(command: c.Emit) -> Statement[UUID | None]:
+    """Any driver must be able to run it: it is part of the caller's transaction."""
+    return Statement(
+        "select penstock.emit(p_event => %s, p_key => %s, p_payload => %s::text::jsonb,"
+        " p_keep => pg_catalog.make_interval(secs => %s::text::float8))::text",
+        [command.event, command.key, bytes(command.payload).decode(), str(float(command.keep))],
+        lambda rows: None if rows[0][0] is None else UUID(rows[0][0]),
+    )
+
+
 # By hand: what is no function of its own.
 
 
@@ -402,6 +422,8 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.TakeTurns: _take_turns,
     c.WaitForWork: _wait_for_work,
     c.WaitForHand: _wait_for_work,
+    c.Suspend: _suspend,
+    c.Emit: _emit,
     c.StartFor: _start_for,
     c.StartEach: _start_each,
     c.CountWorkers: lambda _: Statement(

@@ -21,7 +21,8 @@ begin
     'floors_lowered', penstock.lower_floors(),
     'partitions_added', penstock.add_partitions(),
     'partitions_dropped', penstock.drop_old_history(),
-    'usage_folded', penstock.fold_usage());
+    'usage_folded', penstock.fold_usage(),
+    'events_forgotten', penstock.forget_events());
   -- for where nobody leads; whoever does goes on with it all the time
   perform penstock.continue_operation();
   delete from penstock.operations where finished_at < v_now - (select audit_kept from penstock.settings);

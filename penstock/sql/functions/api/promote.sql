@@ -19,7 +19,7 @@ declare
 begin
   with due as (
     update penstock.jobs
-       set state = 'ready', turn = penstock.next_turn()
+       set state = 'ready', turn = penstock.next_turn(), waiting_on = 0
      where id = any(array(
              select id from penstock.jobs
               where state = 'scheduled' and run_at >= v_since and run_at <= v_now

@@ -1,11 +1,33 @@
--- The steps that earlier attempts of a job finished, for its holder. Raises PS004 for anybody else.
+-- What earlier runs of a job did and wait for, for its holder, in order. Raises PS004 for anybody else. Of a wait, `waits` tells whether
+-- what it waits for is not there yet; of a call, the output has its jobs: [{"id", "kind", "state", "output", "error"}].
 create or replace function penstock.recall_steps(p_lease bigint, p_id uuid, p_claims int)
-returns table (name text, output jsonb)
+returns table (name text, output jsonb, kind text, number int, version int, waits boolean)
 language plpgsql stable
+set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
+declare
+  v_now timestamptz := penstock.clock();
 begin
   perform penstock.refuse_others(p_lease, p_id, p_claims);
-  return query select name, output from penstock.steps where job = p_id order by done_at, name;
+  return query
+  select s.name, case when s.kind = 'call' then s.output || jsonb_build_object('jobs', called.jobs) else s.output end, s.kind,
+         s.number, s.version,
+         case when s.kind = 'sleep' then (s.output->>'until')::timestamptz > v_now
+              when s.kind = 'call' then called.unfinished > 0
+              when s.kind in ('event', 'approval') then not s.output ?| '{emitted_at,timed_out}'
+              else false end
+    from penstock.steps as s
+    left join lateral (
+      select jsonb_agg(jsonb_build_object(
+               'id', c.id, 'kind', c.kind, 'state', c.state, 'output', c.output,
+               'error', case when c.state in ('failed', 'cancelled') then c.errors->-1->>'error' end) order by i.place) as jobs,
+             count(*) filter (where c.finished_at is null) as unfinished
+        from jsonb_array_elements_text(s.output->'ids') with ordinality as i (id, place)
+        left join penstock.all_jobs as c on c.id = i.id::uuid
+    ) as called on s.kind = 'call'
+   where s.job = p_id
+   order by s.number, s.done_at, s.name;
 end
 $$;

@@ -27,7 +27,9 @@ begin
        -- its flow, if that has ended without all of its jobs
        select f.* from penstock.history as f
         where f.id = r.parent
-          and (f.state <> 'succeeded' or (f.rollup->>'failed')::int + (f.rollup->>'cancelled')::int > 0)
+          -- one that called its jobs itself has seen what became of them
+          and (f.state <> 'succeeded'
+               or (not f.rollup ? 'calls' and (f.rollup->>'failed')::int + (f.rollup->>'cancelled')::int > 0))
        union all
        -- its children
        select c.* from penstock.history as c

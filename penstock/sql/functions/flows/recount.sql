@@ -22,6 +22,7 @@ begin
                                   from penstock.edges as e
                                   join penstock.jobs as j on j.id = e.waits_for
                                  where e.job = p_flow)
+                        + (select count(*) from penstock.waits where job = p_flow)
    where id = p_flow;
 end
 $$;

@@ -34,6 +34,8 @@ begin
    where e.job < v_floor and not exists (select from penstock.all_jobs as j where j.id = e.job);
   delete from penstock.steps as s
    where s.job < v_floor and not exists (select from penstock.all_jobs as j where j.id = s.job);
+  delete from penstock.waits as w
+   where w.job < v_floor and not exists (select from penstock.jobs as j where j.id = w.job);
   return v_dropped;
 end
 $$;

@@ -45,6 +45,7 @@ begin
          array_agg(coalesce(error_count, 0) + 1) filter (where p_errors ? id::text)
     into v_watched, v_freed, v_failed, v_numbers
     from done;
+  delete from penstock.waits where job = any(p_ids);
   if v_failed is not null then
     perform penstock.add_error(id, number, p_errors->(id::text)) from unnest(v_failed, v_numbers) as e (id, number);
   end if;

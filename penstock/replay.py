@@ -1,0 +1,211 @@
+"""What lets a handler go on where an earlier run of it ended. A run begins from the start and asks for each of its
+steps again: what is remembered is given back without being done once more, and what it waits for ends the run until it
+is there."""
+
+import random
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID, uuid5
+
+import msgspec
+
+from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
+from penstock.errors import CallFailed, LeaseLost, ReplayMismatch, WaitTimeout
+from penstock.job import ClaimedJob, JobState, Lease, NewJob
+from penstock.outcome import OtherVersion, Suspended
+
+T = TypeVar("T")
+Asking = Generator[Any, Any, T]
+"""A script: yields commands, is sent what they give."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Called(msgspec.Struct, frozen=True):
+    """A job that was called, and what came of it."""
+
+    id: UUID
+    kind: str | None
+    state: JobState | None
+    output: Any
+    error: str | None
+
+
+class Replay:
+    """Of one run. Steps are told apart by their names; as long as a handler takes one at a time they are numbered, and
+    another order than the remembered one is a mistake that is found. Of steps that run beside each other the order is
+    nobody's choice."""
+
+    def __init__(self, job: ClaimedJob, lease: Lease, version: int | None = None, *, fresh: bool | None = None) -> None:
+        self._job = job
+        self._lease = lease
+        self._version = version
+        # a first claim has nothing to recall
+        self._steps: dict[str, Step] | None = {} if (job.claims <= 1 if fresh is None else fresh) else None
+        self._by_number: dict[int, Step] = {}
+        self._names: Counter[str] = Counter()
+        self._numbers: dict[str, int | None] = {}
+        self._taken = 0
+        self._under_way = 0
+        self._in_order = True
+        self._unsaid: Step | None = None
+
+    def name(self, label: str) -> str:
+        """Of a step that was given none: what it does, and the how manieth time."""
+        self._names[label] += 1
+        times = self._names[label]
+        return label if times == 1 else f"{label} {times}"
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """Around each step."""
+        if self._under_way:
+            self._in_order = False
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    # Scripts.
+
+    def recall(self, name: str) -> Asking[Step | None]:
+        """What is remembered of the step that comes now."""
+        if self._steps is None:
+            yield from self._load()
+        assert self._steps is not None
+        self._taken += 1
+        known = self._steps.get(name)
+        self._check(name, known)
+        self._numbers[name] = self._taken if self._in_order else None
+        if self._unsaid is not None:
+            # the handler went on after a call that failed: from here on that is how it ended, whoever retries the job
+            seen, self._unsaid = self._unsaid, None
+            yield from self._remember(seen.name, _encode(seen.output), kind="call")
+        return known
+
+    def remember(self, name: str, output: bytes, kind: str = "step") -> Asking[Any]:
+        """Gives the result as a later run would have it."""
+        yield from self._remember(name, output, kind=kind)
+        step = Step(name, msgspec.json.decode(output), kind, self._numbers.get(name))
+        assert self._steps is not None
+        self._steps[name] = step
+        return step.output
+
+    def sleep(self, name: str, seconds: float | None, until: datetime | None, said: Progress | None) -> Asking[None]:
+        known = yield from self.recall(name)
+        if known is None or known.waits:
+            yield from self._wait(WaitingStep(name, "sleep", seconds=seconds, until=until), said)
+
+    def call(self, name: str, jobs: Sequence[NewJob], said: Progress | None) -> Asking[list[Called]]:
+        """What the jobs gave, in their order: CallFailed for one that did not succeed."""
+        known = yield from self.recall(name)
+        if known is None or known.waits:
+            mine = [
+                replace(
+                    job,
+                    owner=job.owner or self._job.owner,
+                    org=job.org or self._job.org,
+                    unique_key=None,
+                    idempotency_key=None,
+                )
+                for job in jobs
+            ]
+            step = WaitingStep(name, "call", ids=[job.id for job in mine])
+            output = yield from self._wait(step, said, [job.to_json() for job in mine])
+        else:
+            output = known.output
+        seen = output.get("seen", {})
+        results = [_result_of({**job, **seen.get(job["id"], {})}) for job in output["jobs"]]
+        failed = {str(each.id): {"state": each.state, "error": each.error} for each in results if _failed(each)}
+        if failed and not seen:
+            remembered = {key: value for key, value in output.items() if key != "jobs"} | {"seen": failed}
+            self._unsaid = Step(name, remembered, "call")
+        return results
+
+    def wait(
+        self, name: str, event: str, key: str, timeout: float | None, said: Progress | None, about: object = None
+    ) -> Asking[Any]:
+        """An event's payload, and when it was emitted."""
+        known = yield from self.recall(name)
+        kind = "event" if about is None else "approval"
+        if known is None or known.waits:
+            step = WaitingStep(name, kind, event=event, key=key, timeout=timeout, about=about)
+            output = yield from self._wait(step, said)
+        else:
+            output = known.output
+        if "emitted_at" not in output:
+            raise WaitTimeout(f"{name}: nothing came in time")
+        return output
+
+    def uuid(self) -> UUID:
+        return uuid5(self._job.id, self.name("uuid"))
+
+    def random(self) -> float:
+        return random.Random(f"{self._job.id} {self.name('random')}").random()  # noqa: S311 - the same in every run
+
+    def _load(self) -> Asking[None]:
+        steps: list[Step] = yield RecallSteps(self._lease, self._job.id, self._job.claims)
+        for step in steps:
+            if step.version != self._version:
+                raise OtherVersion(
+                    f"it began with version {step.version or 'none'} of its handler, and this worker has "
+                    f"{self._version or 'none'}"
+                )
+        self._steps = {step.name: step for step in steps}
+        self._by_number = {step.number: step for step in steps if step.number is not None}
+        if len(self._by_number) < len(steps):
+            self._in_order = False
+
+    def _check(self, name: str, known: Step | None) -> None:
+        if not self._in_order:
+            return
+        before = self._by_number.get(self._taken)
+        if known is not None and known.number == self._taken:
+            return
+        if before is not None or known is not None:
+            was = f"was {before.name!r}" if before is not None else f"did not come before {name!r}"
+            raise ReplayMismatch(
+                f"step {self._taken} is {name!r} now and {was} in an earlier run: its handler has changed, or does not "
+                "do the same each time; give a changed handler another version=, so that workers of the old one finish "
+                "what they began"
+            )
+
+    def _remember(self, name: str, output: bytes, kind: str) -> Asking[None]:
+        step = RememberStep(
+            self._lease,
+            self._job.id,
+            self._job.claims,
+            name,
+            msgspec.Raw(output),
+            kind,
+            self._numbers.get(name),
+            self._version,
+        )
+        if not (yield step):
+            raise LeaseLost(f"job {self._job.id} is no longer this worker's: step {name!r} is not remembered")
+
+    def _wait(
+        self, step: WaitingStep, said: Progress | None, jobs: Sequence[dict[str, Any]] | None = None
+    ) -> Asking[Any]:
+        step = msgspec.structs.replace(step, number=self._numbers[step.name], version=self._version)
+        suspended = yield Suspend(self._lease, self._job.id, self._job.claims, step, jobs, said)
+        if suspended is None or suspended.state is not JobState.RUNNING:
+            raise Suspended(step.name)
+        return suspended.output
+
+
+def _result_of(job: dict[str, Any]) -> Called:
+    return msgspec.convert(job, Called, strict=False)
+
+
+def _failed(called: Called) -> bool:
+    return called.state is not JobState.SUCCEEDED
+
+
+def failure_of(called: Called) -> CallFailed:
+    return CallFailed(called.id, called.kind, called.state, called.error)

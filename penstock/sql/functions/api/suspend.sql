@@ -1,0 +1,111 @@
+-- A running job leaves its worker until what it waits for is there, at no cost of an attempt. p_step is what it waits for:
+--   {"name": …, "kind": "sleep", "seconds": n} or "until": a time
+--   {"name": …, "kind": "call"}, with p_jobs: it calls these
+--   {"name": …, "kind": "event" | "approval", "event": …, "key": …, "timeout": seconds or null, …}
+-- and "number" and "version" as in steps; whatever else it has is remembered with it. What the step remembers already stays: a
+-- job that is suspended again waits for the rest.
+-- Returns what became of it, and, when it need not wait, what the step remembers: then it still runs. No row: it is no longer
+-- the caller's.
+create or replace function penstock.suspend(
+  p_lease bigint, p_id uuid, p_claims int, p_step jsonb, p_jobs jsonb default null, p_progress jsonb default null
+)
+returns table (state penstock.job_state, run_at timestamptz, output jsonb)
+language plpgsql
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := penstock.clock();
+  v_name text := p_step->>'name';
+  v_kind text := p_step->>'kind';
+  v_waits boolean := p_step ? 'event';
+  v_new boolean;
+  v_job penstock.jobs;
+begin
+  if v_waits then
+    perform penstock.lock_mailbox(p_step->>'event', coalesce(p_step->>'key', ''));
+  end if;
+  if p_progress is not null then
+    perform penstock.report_progress(p_lease, array[p_id], array[p_claims], jsonb_build_array(p_progress));
+  end if;
+  perform penstock.lock_flows(array[p_id]);
+  select * into v_job from penstock.jobs where id = p_id and claims = p_claims and lease = p_lease for update;
+  if not found then
+    return;
+  end if;
+
+  output := p_step - '{name,kind,number,version,seconds,timeout}'::text[]
+    || case when p_step ? 'seconds' then jsonb_build_object('until', v_now + make_interval(secs => (p_step->>'seconds')::float8))
+            when p_step->>'timeout' is not null
+            then jsonb_build_object('until', v_now + make_interval(secs => (p_step->>'timeout')::float8))
+            else '{}' end;
+  insert into penstock.steps (job, name, kind, number, version, output, done_at)
+  values (p_id, v_name, v_kind, (p_step->>'number')::int, (p_step->>'version')::int, output, v_now)
+      on conflict (job, name) do nothing;
+  v_new := found;
+  if not v_new then
+    select s.output into output from penstock.steps as s where s.job = p_id and s.name = v_name;
+  end if;
+
+  if v_job.cancel_requested then
+    state := 'cancelled';
+    output := null;
+    perform penstock.finish(array[p_id], 'cancelled', jsonb_build_object(p_id, jsonb_build_object(
+      'at', v_now, 'attempt', v_job.attempt, 'error', 'cancelled')));
+    perform penstock.settle(array[p_id]);
+    return next;
+    return;
+  end if;
+
+  run_at := coalesce((output->>'until')::timestamptz, 'infinity');
+  if v_waits then
+    if not output ? 'emitted_at' then
+      output := output || coalesce(penstock.take_event(p_step->>'event', coalesce(p_step->>'key', '')), '{}');
+    end if;
+    if output ? 'emitted_at' or run_at <= v_now then
+      output := output || case when output ? 'emitted_at' then '{}' else '{"timed_out": true}' end::jsonb;
+      update penstock.steps as s set output = suspend.output where s.job = p_id and s.name = v_name;
+      delete from penstock.waits where job = p_id and step = v_name;
+      state := 'running';
+      return next;
+      return;
+    end if;
+    insert into penstock.waits (job, step, event, key, since)
+    values (p_id, v_name, p_step->>'event', coalesce(p_step->>'key', ''), v_now)
+        on conflict do nothing;
+    v_job.waiting_on := 1;
+    state := case when run_at = 'infinity' then 'blocked' else 'scheduled' end;
+  elsif v_kind = 'call' then
+    v_job.waiting_on := (select count(*) from penstock.jobs where parent = p_id);
+    if v_new then
+      v_job := penstock.add_calls(v_job, p_jobs);
+    end if;
+    state := case when v_job.waiting_on > 0 then 'blocked' else 'ready' end;
+  else
+    state := case when run_at > v_now then 'scheduled' else 'ready' end;
+  end if;
+  run_at := case when run_at = 'infinity' then v_now else run_at end;
+
+  update penstock.jobs as j
+     set state = suspend.state, turn = penstock.next_turn(), run_at = suspend.run_at, lease = null, counted = false,
+         attempt = j.attempt - 1, parked_since = null, parked_reason = null, waiting_on = v_job.waiting_on, rollup = v_job.rollup,
+         progress = case when v_kind = 'call' and v_new then penstock.rollup_progress(v_job.rollup, j.progress) else j.progress end
+   where j.id = p_id;
+  if v_job.watched then
+    perform penstock.tell_watchers(array[p_id]);
+  end if;
+  if state = 'ready' then
+    perform penstock.retake_turns(array[p_id]);
+  end if;
+  if v_job.counted or state = 'ready' then
+    perform penstock.wake(v_job.queue);
+  end if;
+  insert into penstock.usage_log (day, org, kind, runs, seconds, failures, bytes)
+  values ((v_now at time zone 'utc')::date, coalesce(v_job.org, ''), v_job.kind,
+          0, extract(epoch from v_now - v_job.started_at), 0, 0);
+  output := null;
+  return next;
+end
+$$;

@@ -1,0 +1,305 @@
+"""Handlers that sleep, call others and wait for events: nothing is held meanwhile, and nothing is done twice."""
+
+import asyncio
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from penstock import Context, Penstock, SyncContext
+from penstock.errors import CallFailed, WaitTimeout
+from penstock.job import JobState
+from tests.kit.fixtures import Connect
+from tests.kit.until import until
+from tests.kit.working import working
+
+
+async def state_of(app: Penstock, id: UUID) -> JobState:
+    job = await app.jobs.aget(id)
+    assert job is not None
+    return job.state
+
+
+async def test_a_sleeping_job_holds_no_slot_and_goes_on_after_its_steps(app: Penstock) -> None:
+    taken: list[str] = []
+
+    def note(what: str) -> str:
+        taken.append(what)
+        return what
+
+    @app.job
+    async def wake_up(ctx: Context) -> list[str]:
+        first = await ctx.step("before", note, "before")
+        await ctx.sleep(0.3)
+        await ctx.sleep(seconds=0.01)
+        return [first, await ctx.step("after", note, "after")]
+
+    async with working(app, {"default": 1}):
+        handle = await wake_up.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.SCHEDULED))
+        assert await handle.aresult(20) == ["before", "after"]
+    assert taken == ["before", "after"]
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert job.attempt == 1
+
+
+async def _is(app: Penstock, id: UUID, state: JobState) -> bool:
+    return await state_of(app, id) is state
+
+
+async def test_called_jobs_run_once_and_their_results_are_of_their_type(app: Penstock) -> None:
+    runs: list[int] = []
+
+    @app.job
+    async def double(n: int) -> tuple[int, datetime]:
+        runs.append(n)
+        return 2 * n, datetime(2026, 1, n, tzinfo=UTC)
+
+    @app.job
+    async def total(ctx: Context, most: int) -> int:
+        one = await ctx.call(double, 1)
+        assert one == (2, datetime(2026, 1, 1, tzinfo=UTC))
+        many = await ctx.gather(*(double.prepare(n) for n in range(2, most + 1)))
+        return one[0] + sum(each[0] for each in many)
+
+    async with working(app, {"default": 1}):
+        handle = await total.using(owner="ada").aenqueue(10)
+        assert await handle.aresult(30) == 110
+    assert sorted(runs) == list(range(1, 11))
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert job.progress["done"] == job.progress["total"] == 10
+    called = (await app.jobs.alist(parent=handle.id)).jobs
+    assert len(called) == 10
+    assert {each.owner for each in called} == {"ada"}
+
+
+async def test_a_call_that_failed_is_told_and_may_be_caught(app: Penstock) -> None:
+    @app.job(max_attempts=1)
+    async def refuse() -> None:
+        raise ValueError("no")
+
+    @app.job
+    async def ask(ctx: Context) -> str:
+        try:
+            await ctx.call(refuse)
+        except CallFailed as error:
+            told = error.error
+        await ctx.sleep(0.01)
+        return f"refused: {told}"
+
+    @app.job(max_attempts=1)
+    async def ask_twice(ctx: Context) -> list[str]:
+        both = await ctx.gather(refuse.prepare(), refuse.prepare(), return_exceptions=True)
+        return [str(each.error) for each in both if isinstance(each, CallFailed)]
+
+    async with working(app, {"default": 2}):
+        assert await (await ask.aenqueue()).aresult(20) == "refused: no"
+        assert await (await ask_twice.aenqueue()).aresult(20) == ["no", "no"]
+
+
+async def test_a_called_job_is_retried_by_hand_and_its_caller_goes_on(app: Penstock) -> None:
+    works = False
+
+    @app.job(max_attempts=1)
+    async def flaky() -> str:
+        if not works:
+            raise ValueError("not yet")
+        return "done"
+
+    @app.job(max_attempts=1)
+    async def caller(ctx: Context) -> str:
+        return await ctx.call(flaky)
+
+    async with working(app, {"default": 2}):
+        handle = await caller.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.FAILED))
+        works = True
+        [child] = (await app.jobs.alist(parent=handle.id)).jobs
+        await app.jobs.aretry(child.id)
+        assert await handle.aresult(20) == "done"
+
+
+async def test_events_are_had_before_while_and_after_somebody_waits(app: Penstock) -> None:
+    @app.job
+    async def wait(ctx: Context, order: str) -> object:
+        return await ctx.wait_for("paid", key=order)
+
+    assert await app.aemit("paid", key="early", payload={"by": "card"}) is None
+    async with working(app, {"default": 2}):
+        assert await (await wait.aenqueue("early")).aresult(20) == {"by": "card"}
+        late = await wait.aenqueue("late")
+        await until(lambda: _is(app, late.id, JobState.BLOCKED))
+        assert await app.aemit("paid", key="other") is None
+        assert await app.aemit("paid", key="late", payload=[1]) == late.id
+        assert await late.aresult(20) == [1]
+
+
+async def test_each_event_is_had_by_one(app: Penstock) -> None:
+    @app.job
+    async def wait(ctx: Context) -> int:
+        number: int = await ctx.wait_for("number")
+        return number
+
+    async with working(app, {"default": 4}):
+        handles = await wait.aenqueue_many({} for _ in range(20))
+        await asyncio.gather(*(app.aemit("number", payload=n) for n in range(20)))
+        assert sorted([await each.aresult(20) for each in handles]) == list(range(20))
+
+
+async def test_a_wait_has_a_timeout_that_a_handler_may_catch(app: Penstock) -> None:
+    @app.job
+    async def wait(ctx: Context) -> str:
+        try:
+            await ctx.wait_for("never", timeout=0.2)
+        except WaitTimeout:
+            await ctx.sleep(0.01)
+            return "gave up"
+        return "came"
+
+    async with working(app, {"default": 1}):
+        assert await (await wait.aenqueue()).aresult(20) == "gave up"
+    # the wait is over: whoever comes next has it
+    assert await app.aemit("never") is None
+
+
+async def test_an_event_is_part_of_the_callers_transaction(app: Penstock, connect: Connect) -> None:
+    connection = connect()
+
+    @app.job
+    async def wait(ctx: Context) -> object:
+        return await ctx.wait_for("stored")
+
+    async with working(app, {"default": 1}):
+        handle = await wait.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.BLOCKED))
+        with connection.transaction(force_rollback=True):
+            app.emit("stored", payload="lost", connection=connection)
+        with connection.transaction():
+            connection.execute("select penstock.emit('stored', p_payload => '\"kept\"')")
+        assert await handle.aresult(20) == "kept"
+
+
+async def test_cancelling_goes_down_to_the_jobs_that_were_called(app: Penstock) -> None:
+    begun = asyncio.Event()
+
+    @app.job
+    async def long() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    @app.job
+    async def caller(ctx: Context) -> None:
+        await ctx.call(long)
+
+    async with working(app, {"default": 2}):
+        handle = await caller.aenqueue()
+        await asyncio.wait_for(begun.wait(), 20)
+        await app.jobs.acancel(handle.id)
+        await until(lambda: _is(app, handle.id, JobState.CANCELLED))
+        [child] = (await app.jobs.alist(parent=handle.id)).jobs
+        assert child.state is JobState.CANCELLED
+
+
+async def test_another_order_of_steps_fails_with_the_names_of_both(app: Penstock) -> None:
+    order = ["charge", "pack"]
+
+    @app.job
+    async def sell(ctx: Context) -> None:
+        for name in list(order):
+            await ctx.step(name, str, name)
+        await ctx.sleep(0.2)
+
+    async with working(app, {"default": 1}):
+        handle = await sell.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.SCHEDULED))
+        order.reverse()
+        await until(lambda: _is(app, handle.id, JobState.FAILED))
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert "'pack' now and was 'charge'" in job.errors[-1]["error"]
+    assert job.attempt == 1
+
+
+async def test_a_job_of_another_version_is_left_to_a_worker_that_has_it(app: Penstock, url: str) -> None:
+    another = Penstock(url)
+
+    @app.job(kind="grow", version=1)
+    async def grow(ctx: Context) -> str:
+        await ctx.sleep(0.2)
+        return "old"
+
+    @another.job(kind="grow", version=2)
+    async def grow_faster(ctx: Context) -> str:
+        await ctx.step("new", str, "new")
+        return "new"
+
+    async with working(app, {"default": 1}):
+        handle = await grow.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.SCHEDULED))
+    async with another, working(another, {"default": 1}):
+        await until(lambda: _is_parked(app, handle.id))
+    async with working(app, {"default": 1}):
+        assert await handle.aresult(20) == "old"
+
+
+async def _is_parked(app: Penstock, id: UUID) -> bool:
+    job = await app.jobs.aget(id)
+    return job is not None and "version 1" in (job.parked_reason or "")
+
+
+async def test_time_and_chance_are_the_same_in_every_run(app: Penstock) -> None:
+    seen: list[tuple[UUID, UUID, float, datetime]] = []
+
+    @app.job
+    async def look(ctx: Context) -> None:
+        seen.append((ctx.uuid(), ctx.uuid(), ctx.random(), await ctx.now()))
+        await ctx.sleep(0.01)
+
+    async with working(app, {"default": 1}):
+        await (await look.aenqueue()).aresult(20)
+    assert len(seen) == 2
+    assert seen[0] == seen[1]
+    assert seen[0][0] != seen[0][1]
+
+
+async def test_a_sync_handler_waits_as_well(app: Penstock) -> None:
+    @app.job
+    def double(n: int) -> int:
+        return 2 * n
+
+    @app.job
+    def work(ctx: SyncContext) -> list[object]:
+        ctx.sleep(0.01)
+        called = ctx.call(double, 2)
+        return [called, ctx.gather(double.prepare(3), double.prepare(4)), ctx.wait_for("go")]
+
+    await app.aemit("go", payload="gone")
+    async with working(app, {"default": 2}):
+        assert await (await work.aenqueue()).aresult(20) == [4, [6, 8], "gone"]
+
+
+async def test_nobody_waits_inside_a_transaction(app: Penstock) -> None:
+    @app.job(max_attempts=1)
+    async def write(ctx: Context) -> None:
+        async with ctx.transaction():
+            await ctx.sleep(1)
+
+    async with working(app, {"default": 1}):
+        handle = await write.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.FAILED))
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert "ctx.transaction() is open" in job.errors[-1]["error"]
+
+
+@pytest.mark.parametrize("wrong", [{"seconds": -1}, {"until": datetime(2026, 1, 1)}, {"days": 1e9}])
+async def test_a_senseless_sleep_is_refused(app: Penstock, wrong: dict[str, object]) -> None:
+    @app.job(max_attempts=1)
+    async def rest(ctx: Context) -> None:
+        await ctx.sleep(**wrong)  # type: ignore[arg-type]
+
+    async with working(app, {"default": 1}):
+        handle = await rest.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.FAILED))
