@@ -163,6 +163,54 @@ async def test_steps_are_remembered(bench: Bench, run: Run) -> None:
     assert [(step.name, step.output) for step in steps] == [("load/it", {"rows": 3}), ("a", None)]
 
 
+async def test_a_job_sleeps(bench: Bench, run: Run) -> None:
+    lease = await lease_of(run)
+    enqueued, job = await claimed(bench, run, lease)
+    sleep = c.WaitingStep("sleep", "sleep", number=1, version=3, seconds=3600)
+    became = await run(c.Suspend(lease, job.id, job.claims, sleep, progress=c.Progress(message="Sleeps")))
+    assert became is not None
+    assert became.state is JobState.SCHEDULED
+    seen = await bench.job(enqueued)
+    assert (seen.state, seen.attempt, seen.progress["message"]) == (JobState.SCHEDULED, 0, "Sleeps")
+    assert await run(c.Suspend(lease, job.id, job.claims, sleep)) is None
+
+
+async def test_a_job_calls_others(bench: Bench, run: Run) -> None:
+    lease = await lease_of(run)
+    _, job = await claimed(bench, run, lease)
+    called = NewJob(kind="part", args=b'{"n": 1}')
+    call = c.WaitingStep("call part", "call", number=1, ids=[called.id])
+    became = await run(c.Suspend(lease, job.id, job.claims, call, [called.to_json()]))
+    assert became is not None
+    assert became.state is JobState.BLOCKED
+    [part] = await run(c.Claim(lease, "default"))
+    assert (part.id, part.kind) == (called.id, "part")
+    await run(saying.complete(lease, [part], [b'{"pages": 3}']))
+    [again] = await run(c.Claim(lease, "default"))
+    [step] = await run(saying.recall_steps(lease, again))
+    assert (step.name, step.kind, step.number, step.waits) == ("call part", "call", 1, False)
+    [result] = step.output["jobs"]
+    assert (result["id"], result["state"], result["output"]) == (str(called.id), "succeeded", {"pages": 3})
+
+
+async def test_a_job_waits_for_an_event(bench: Bench, run: Run) -> None:
+    lease = await lease_of(run)
+    enqueued, job = await claimed(bench, run, lease)
+    wait = c.WaitingStep("wait for paid", "event", number=1, event="paid", key="7", timeout=3600)
+    became = await run(c.Suspend(lease, job.id, job.claims, wait))
+    assert became is not None
+    assert became.state is JobState.SCHEDULED
+    assert await bench.app.aemit("paid", key="7", payload={"amount": 12}) == enqueued.id
+    await bench.app.aemit("paid", key="7", payload="again")
+    [again] = await run(c.Claim(lease, "default"))
+    [step] = await run(saying.recall_steps(lease, again))
+    assert (step.waits, step.output["payload"]) == (False, {"amount": 12})
+    another = c.WaitingStep("wait for paid 2", "event", number=2, event="paid", key="7")
+    had = await run(c.Suspend(lease, again.id, again.claims, another))
+    assert had is not None
+    assert (had.state, had.output["payload"]) == (JobState.RUNNING, "again")
+
+
 async def test_outputs_of_what_a_job_waited_for(bench: Bench, run: Run) -> None:
     lease = await lease_of(run)
     first, job = await claimed(bench, run, lease, args=b'{"n": 1}')

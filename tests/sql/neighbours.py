@@ -36,6 +36,9 @@ select penstock.uuid7(), id, now(), now(), 1, state, 'bob', 'bobs', 'export', 'b
        unnest('{writing,stored,removing}'::text[]) as state;
 insert into penstock.steps (job, name, output, done_at)
 select id, 'bobs step', '"of bob"', now() from penstock.jobs where owner = 'bob' and state = 'running';
+insert into penstock.waits (job, step, event, key, since)
+select id, 'bobs wait', 'bobs', 'bob', now() from penstock.jobs where owner = 'bob' and state = 'running';
+select penstock.emit('of bob', 'bob', '"of bob"');
 insert into penstock.usage values (current_date, 'bobs', 'export', 1, 1, 1, 1);
 insert into penstock.usage_log values (current_date, 'bobs', 'export', 1, 1, 1, 1);
 insert into penstock.history_strays

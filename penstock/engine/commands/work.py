@@ -318,8 +318,8 @@ class Suspend(Repeatable[SuspendedJob | None], frozen=True):
     id: UUID
     claims: Claims
     step: WaitingStep
-    jobs: Annotated[Sequence[Mapping[str, Any]], msgspec.Meta(max_length=10_000)] | None = None
-    """Those it calls."""
+    calls: Annotated[Sequence[Mapping[str, Any]], msgspec.Meta(max_length=10_000)] | None = None
+    """The jobs that it calls, as `enqueue_jobs` takes them."""
     progress: Progress | None = None
 
 

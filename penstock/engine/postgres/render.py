@@ -301,10 +301,10 @@ def _take_turns(command: c.TakeTurns) -> Statement[int]:
 def _suspend(command: c.Suspend) -> Statement[c.SuspendedJob | None]:
     text, read = _selecting_of(
         "penstock.suspend(p_lease => %s, p_id => %s, p_claims => %s, p_step => %s::text::jsonb,"
-        " p_jobs => %s::text::jsonb, p_progress => %s::text::jsonb)",
+        " p_calls => %s::text::jsonb, p_progress => %s::text::jsonb)",
         c.Suspend,
     )
-    as_json = [None if each is None else to_json(each) for each in (command.step, command.jobs, command.progress)]
+    as_json = [None if each is None else to_json(each) for each in (command.step, command.calls, command.progress)]
     return Statement(text, [command.lease, command.id, command.claims, *as_json], read, repeatable=True)
 
 
@@ -313,7 +313,7 @@ def _emit(command: c.Emit) -> Statement[UUID | None]:
     return Statement(
         "select penstock.emit(p_event => %s, p_key => %s, p_payload => %s::text::jsonb,"
         " p_keep => pg_catalog.make_interval(secs => %s::text::float8))::text",
-        [command.event, command.key, bytes(command.payload).decode(), str(float(command.keep))],
+        [command.event, command.key, bytes(command.payload).decode(), str(command.keep)],
         lambda rows: None if rows[0][0] is None else UUID(rows[0][0]),
     )
 

@@ -223,6 +223,10 @@ COMMANDS: dict[str, tuple[Any, Any]] = {
     "stop_cancelled": ({"lease": 17, "jobs": [_HELD], "reason": "cancelled by its owner"}, [_JOB]),
     "remember_step": ({**_MINE, "name": "fetch", "output": {"rows": 3}}, True),
     "recall_steps": (_MINE, [{"name": "fetch", "output": {"rows": 3}}]),
+    "suspend": (
+        {**_MINE, "step": {"name": "sleep", "kind": "sleep", "number": 1, "seconds": 3600}},
+        {"state": "scheduled", "run_at": "2026-01-31T13:00:00Z"},
+    ),
     "outputs": (
         _MINE,
         [

@@ -1,13 +1,13 @@
 -- A running job leaves its worker until what it waits for is there, at no cost of an attempt. p_step is what it waits for:
 --   {"name": …, "kind": "sleep", "seconds": n} or "until": a time
---   {"name": …, "kind": "call"}, with p_jobs: it calls these
+--   {"name": …, "kind": "call"}, with p_calls: it calls these
 --   {"name": …, "kind": "event" | "approval", "event": …, "key": …, "timeout": seconds or null, …}
 -- and "number" and "version" as in steps; whatever else it has is remembered with it. What the step remembers already stays: a
 -- job that is suspended again waits for the rest.
 -- Returns what became of it, and, when it need not wait, what the step remembers: then it still runs. No row: it is no longer
 -- the caller's.
 create or replace function penstock.suspend(
-  p_lease bigint, p_id uuid, p_claims int, p_step jsonb, p_jobs jsonb default null, p_progress jsonb default null
+  p_lease bigint, p_id uuid, p_claims int, p_step jsonb, p_calls jsonb default null, p_progress jsonb default null
 )
 returns table (state penstock.job_state, run_at timestamptz, output jsonb)
 language plpgsql
@@ -80,7 +80,7 @@ begin
   elsif v_kind = 'call' then
     v_job.waiting_on := (select count(*) from penstock.jobs where parent = p_id);
     if v_new then
-      v_job := penstock.add_calls(v_job, p_jobs);
+      v_job := penstock.add_calls(v_job, p_calls);
     end if;
     state := case when v_job.waiting_on > 0 then 'blocked' else 'ready' end;
   else
