@@ -1574,7 +1574,7 @@ CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: suspend(bigint, uuid, integer, jsonb, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb DEFAULT NULL::jsonb, p_progress jsonb DEFAULT NULL::jsonb) RETURNS TABLE(state penstock.job_state, run_at timestamp with time zone, output jsonb)
+CREATE FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb DEFAULT NULL::jsonb, p_progress jsonb DEFAULT NULL::jsonb) RETURNS TABLE(state penstock.job_state, run_at timestamp with time zone, output jsonb)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -3629,9 +3629,9 @@ GRANT ALL ON FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_clai
 REVOKE ALL ON FUNCTION penstock.stored_bytes(p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
 
--- Name: FUNCTION suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb, p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb, p_progress jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_jobs jsonb, p_progress jsonb) TO service_role;
+-- Name: FUNCTION suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb) TO service_role;
 
 -- Name: FUNCTION take_back(p_flow penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) FROM PUBLIC;

@@ -54,6 +54,9 @@ insert into penstock.waiting (queue, lease, backend) values ('bobs', 1, 1);
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);
 select penstock.raise_horizon(), penstock.raise_floor('bobs'), penstock.raise_time_floor();
+insert into penstock.operations (id, created_at, total, total_is_exact, action, who, filter, options)
+values (penstock.uuid7(), now(), 1, true, 'retry', 'bob', '{}', '{}');
+insert into penstock.audit (at, who, action) values (now(), 'bob', 'retry');
 insert into penstock.queues (name) values ('bobs');
 insert into penstock.declared_queues (queue, settings) values ('bobs', '{"of": "bob"}');
 insert into penstock.application_migrations (application, number, name) values ('bobs', 1, 'bobs');

@@ -69,6 +69,7 @@ begin
       update penstock.steps as s set output = suspend.output where s.job = p_id and s.name = v_name;
       delete from penstock.waits where job = p_id and step = v_name;
       state := 'running';
+      run_at := null;
       return next;
       return;
     end if;
