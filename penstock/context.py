@@ -7,7 +7,7 @@ from asyncio import Lock, to_thread
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, TypeVar, overload
 from uuid import UUID
 
 import msgspec
@@ -35,15 +35,20 @@ from penstock.storage import ArtifactsOfJob, SyncArtifactsOfJob
 if TYPE_CHECKING:
     import psycopg
 
-    from penstock.handler import Handler
-
 __all__ = ["Context", "Earlier", "JobContext", "SyncContext"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
 
 Report = dict[str, Any]
+
+
+class Callee(Protocol[P, R_co]):
+    """A handler, as whoever calls it sees it."""
+
+    def prepare(self, /, *args: P.args, **kwargs: P.kwargs) -> PreparedJob[R_co]: ...
 
 
 class _Noted:
@@ -287,7 +292,7 @@ class Context(JobContext):
         with self._replay.taking():
             await arun(self._ask, script)
 
-    async def call(self, handler: "Handler[P, R]", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self, handler: Callee[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Has another handler run as a job of its own and gives what it returned. The job is started once, however
         often this one is run again; nothing is held while it runs. Raises CallFailed when it did not succeed."""
         [result] = await self.gather(handler.prepare(*args, **kwargs))
@@ -446,7 +451,7 @@ class SyncContext(JobContext):
         with self._replay.taking():
             run(self._ask, script)
 
-    def call(self, handler: "Handler[P, R]", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self, handler: Callee[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Has another handler run as a job of its own and gives what it returned; see Context.call."""
         [result] = self.gather(handler.prepare(*args, **kwargs))
         return result
