@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: help demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-recipes storm-recipes docs docs-serve clean clean-servers
+.PHONY: check-deploy help demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-recipes storm-recipes docs docs-serve clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -77,6 +77,9 @@ docs: .venv/.ready  ## the documentation site, into site/; a broken link or any 
 
 docs-serve: .venv/.ready  ## serve it at http://127.0.0.1:8001 while you write: a change shows at once
 	@$(BIN)/python -m scripts.docs serve
+
+check-deploy:  ## deploy/ by hadolint, the schemas of Compose and Kubernetes, PromQL and systemd
+	@scripts/check-deploy
 
 clean: clean-servers  ## remove what was built, and the test servers' data
 	rm -rf .venv site .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
