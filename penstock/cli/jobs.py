@@ -1,7 +1,6 @@
 """`penstock jobs`: look through jobs and change their course."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -9,21 +8,22 @@ import typer
 from rich.markup import escape
 
 from penstock.app import Penstock
+from penstock.cli import complete
 from penstock.cli.db import on_database
+from penstock.cli.operate import agree, change_named, operate
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
-from penstock.cli.output import ask, err, out, print_json, print_record, print_table
-from penstock.cli.progress import bar
+from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
+from penstock.engine import commands
+from penstock.engine.commands import Action
 from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import Job, JobState
 from penstock.jobs import Filter
 from penstock.logs import counted, shown
+from penstock.operations import checked_priority
 from penstock.workers import Holder
 
 jobs = typer.Typer(help="Look through jobs, live and finished, and change their course.", no_args_is_help=True)
-
-PART = 500
-_LIVE = [each for each in JobState if not each.final]
 
 Ids = Annotated[
     list[UUID] | None, typer.Argument(help="Ids of jobs; leave out to choose by filter.", show_default=False)
@@ -39,19 +39,6 @@ def _filter(
 ) -> Filter:
     given: dict[str, Any] = {"queue": queue, "kind": kind, "state": state, "owner": owner, "org": org}
     return {name: value for name, value in given.items() if value}  # type: ignore[return-value]
-
-
-def _in_parts(app: Penstock, doing: str, json: bool, filter: Filter) -> Iterator[list[UUID]]:
-    """The ids of the jobs that fit, newest first, with a bar: each part is changed in a transaction of its own, so
-    that a million jobs keep nobody waiting and Ctrl-C leaves what is done done."""
-    page, done = app.jobs.list(limit=PART, **filter), 0
-    with bar(doing, json=json) as tell:
-        while page.jobs:
-            yield [job.id for job in page.jobs]
-            tell(done := done + len(page.jobs))
-            if page.next is None:
-                return
-            page = app.jobs.list(limit=PART, before=page.next, **filter)
 
 
 def _refuse_everything(*chosen: object) -> None:
@@ -148,17 +135,19 @@ def retry(
     if to_queue is not None:
         refuse_unknown_queue(app, to_queue, create=create)
     if ids:
-        alive = app.jobs.retry(*ids, queue=to_queue)
+        about: dict[str, object]
+        alive = change_named(app, "retry", commands.Retry(ids, to_queue), ids)
+        many, about = len(alive), {"ids": alive}
     else:
         _refuse_everything(queue, kind, state)
-        ask("Retry every failed job that fits?", yes=yes)
-        alive = []
-        for ids in _in_parts(app, "retrying", json, _filter(queue, kind, state or [JobState.FAILED])):
-            alive += app.jobs.retry_where(ids=ids, to_queue=to_queue, state=state or [JobState.FAILED])
+        chosen = _filter(queue, kind, state)
+        agree(app, "retry", "Retry {}?", yes=yes, **chosen)
+        done = operate(app, "retry", {"queue": to_queue} if to_queue else {}, json, **chosen)
+        many, about = done.done, {"operation": done.id}
     if json:
-        print_json({"retried": alive})
+        print_json({"retried": many, **about})
     else:
-        out.print(counted(len(alive), "job is alive again", "jobs are alive again"))
+        out.print(counted(many, "job is alive again", "jobs are alive again"))
 
 
 @jobs.command()
@@ -173,29 +162,25 @@ def cancel(
     yes: Yes = False,
 ) -> None:
     """Cancel jobs by id or by filter. Running ones are asked to stop."""
-    chosen = list(ids or ())
-    if not chosen:
+    if ids:
+        about: dict[str, object]
+        reached = change_named(app, "cancel", commands.Cancel(ids), ids)
+        many, about, left = len(reached), {"ids": reached}, Filter(ids=reached)
+    else:
         _refuse_everything(queue, kind, state)
-        for ids in _in_parts(app, "looking", json, _filter(queue, kind, state or _LIVE)):
-            chosen += ids
-        ask(f"Cancel {counted(len(chosen), 'job')}?", yes=yes)
-    reached: list[UUID] = []
-    asked: set[UUID] = set()
-    with bar("cancelling", len(chosen), json=json) as tell:
-        for start in range(0, len(chosen), PART):
-            ended = app.jobs.cancel(*chosen[start : start + PART])
-            reached += ended
-            asked |= {job.id for job in app.jobs.each(ids=ended, state=_LIVE)} if ended else set()
-            tell(min(start + PART, len(chosen)))
-    stopping = [id for id in reached if id in asked]
-    cancelled = [id for id in reached if id not in asked]
+        left = _filter(queue, kind, state)
+        agree(app, "cancel", "Cancel {}?", yes=yes, **left)
+        done = operate(app, "cancel", {}, json, **left)
+        many, about = done.done, {"operation": done.id}
+    # what was reached and is not ended runs, and was asked to stop
+    stopping = min(many, app.operations.preview("cancel", **left).jobs) if many else 0
     if json:
-        print_json({"cancelled": cancelled, "stopping": stopping})
+        print_json({"cancelled": many - stopping, "stopping": stopping, **about})
         return
-    if cancelled or not stopping:
-        out.print(f"{counted(len(cancelled), 'job')} cancelled")
+    if many > stopping or not stopping:
+        out.print(f"{counted(many - stopping, 'job')} cancelled")
     if stopping:
-        out.print(counted(len(stopping), "running job was asked to stop", "running jobs were asked to stop"))
+        out.print(counted(stopping, "running job was asked to stop", "running jobs were asked to stop"))
 
 
 @jobs.command()
@@ -210,16 +195,64 @@ def purge(
     yes: Yes = False,
 ) -> None:
     """Delete finished jobs from history: the failed ones that fit, unless --state says otherwise. Cannot be undone."""
-    if ids:
-        states = state or [each for each in JobState if each.final]
-        parts: Iterable[list[UUID]] = [ids]
-    else:
+    chosen: Filter = {"ids": ids, **_filter(None, None, state)} if ids else _filter(queue, kind, state)
+    if not ids:
         _refuse_everything(queue, kind, state)
-        states = state or [JobState.FAILED]
-        parts = _in_parts(app, "purging", json, _filter(queue, kind, states))
-    ask("Delete them for good?", yes=yes)
-    purged = sum(app.jobs.purge_where(ids=part, state=states) for part in parts)
+    agree(app, "purge", "Delete {} for good?", yes=yes, **chosen)
+    purged = operate(app, "purge", {}, json, **chosen)
     if json:
-        print_json({"purged": purged})
+        print_json({"purged": purged.done, "operation": purged.id})
     else:
-        out.print(f"{counted(purged, 'job')} purged")
+        out.print(f"{counted(purged.done, 'job')} purged")
+
+
+@jobs.command()
+@on_database
+def move(
+    app: Penstock,
+    json: bool,
+    to_queue: Annotated[str, typer.Argument(help="The queue to move them to.", autocompletion=complete.queues)],
+    ids: Ids = None,
+    queue: QueueFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    create: Create = False,
+    yes: Yes = False,
+) -> None:
+    """Move jobs that have not started to another queue, by id or by filter: penstock jobs move slow --kind news."""
+    refuse_unknown_queue(app, to_queue, create=create)
+    _change_waiting(
+        app, json, "move", {"queue": to_queue}, f"moved to {to_queue}", ids, _filter(queue, kind, state), yes
+    )
+
+
+@jobs.command()
+@on_database
+def priority(
+    app: Penstock,
+    json: bool,
+    number: Annotated[int, typer.Argument(help="The priority that they get; higher goes first.")],
+    ids: Ids = None,
+    queue: QueueFilter = None,
+    kind: KindFilter = None,
+    state: StateFilter = None,
+    yes: Yes = False,
+) -> None:
+    """Give jobs that have not started another priority, by id or by filter: penstock jobs priority 10 --kind mail."""
+    options = {"priority": checked_priority(number)}
+    told = f"now of priority {number}"
+    _change_waiting(app, json, "set_priority", options, told, ids, _filter(queue, kind, state), yes)
+
+
+def _change_waiting(
+    app: Penstock, json: bool, action: Action, options: dict[str, Any], told: str, ids: list[UUID] | None,
+    filter: Filter, yes: bool,
+) -> None:  # fmt: skip
+    if not ids:
+        _refuse_everything(filter)
+        agree(app, action, "Change {}?", yes=yes, **filter)
+    changed = operate(app, action, options, json, **({**filter, "ids": ids} if ids else filter))
+    if json:
+        print_json({"changed": changed.done, "operation": changed.id})
+    else:
+        out.print(f"{counted(changed.done, 'job')} {told}", highlight=False, markup=False)

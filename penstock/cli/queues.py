@@ -8,6 +8,7 @@ from penstock.app import Penstock
 from penstock.backoff import Backoff
 from penstock.cli import complete
 from penstock.cli.db import on_database
+from penstock.cli.operate import operator
 from penstock.cli.output import out, print_json, print_table
 from penstock.errors import InvalidInput, UnknownQueue
 from penstock.json import loads
@@ -51,14 +52,18 @@ def list_(app: Penstock, json: bool) -> None:
 @on_database
 def pause(app: Penstock, json: bool, name: Name, create: Create = False) -> None:
     """Let no job of a queue start until `resume`. Running ones go on."""
-    _change(app, json, name, {"paused": True}, create=create)
+    refuse_unknown_queue(app, name, create=create)
+    operator(app).pause_queue(name)
+    _tell(app, json, name)
 
 
 @queues.command()
 @on_database
 def resume(app: Penstock, json: bool, name: Name, create: Create = False) -> None:
     """Let a paused queue's jobs start again."""
-    _change(app, json, name, {"paused": False}, create=create)
+    refuse_unknown_queue(app, name, create=create)
+    operator(app).resume_queue(name)
+    _tell(app, json, name)
 
 
 @queues.command(name="set")
@@ -79,7 +84,10 @@ def set_(
     create: Create = False,
 ) -> None:
     """Change a queue's settings, e.g. penstock queues set exports max_running=3 rate=100 rate_period=60."""
-    _change(app, json, name, dict(_read(setting) for setting in settings), create=create)
+    changes = dict(_read(setting) for setting in settings)
+    refuse_unknown_queue(app, name, create=create)
+    operator(app).set_queue(name, **changes)
+    _tell(app, json, name)
 
 
 def _read(setting: str) -> tuple[str, Any]:
@@ -99,9 +107,7 @@ def _read(setting: str) -> tuple[str, Any]:
         return name, value
 
 
-def _change(app: Penstock, json: bool, name: str, changes: dict[str, Any], *, create: bool) -> None:
-    refuse_unknown_queue(app, name, create=create)
-    app.queues.set(name, **changes)
+def _tell(app: Penstock, json: bool, name: str) -> None:
     [queue] = [each for each in app.queues.list() if each.name == name]
     if json:
         print_json(queue)

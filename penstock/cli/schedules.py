@@ -8,6 +8,7 @@ from penstock.app import Penstock
 from penstock.cli import complete
 from penstock.cli.db import on_database
 from penstock.cli.given import read_arguments
+from penstock.cli.operate import operator
 from penstock.cli.output import out, print_json, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.cron import CatchUp, RecordedSchedule
@@ -91,7 +92,7 @@ def remove(app: Penstock, json: bool, name: Name) -> None:
 @on_database
 def pause(app: Penstock, json: bool, name: Name) -> None:
     """Fire nothing of a schedule until `resume`. Jobs it has enqueued go on."""
-    app.schedules.pause(name)
+    operator(app).pause_schedule(name)
     _tell(app, json, name)
 
 
@@ -99,7 +100,7 @@ def pause(app: Penstock, json: bool, name: Name) -> None:
 @on_database
 def resume(app: Penstock, json: bool, name: Name) -> None:
     """Let a paused schedule go on with its next tick. Those of the pause are not caught up."""
-    app.schedules.resume(name)
+    operator(app).resume_schedule(name)
     _tell(app, json, name)
 
 
@@ -107,7 +108,7 @@ def resume(app: Penstock, json: bool, name: Name) -> None:
 @on_database
 def run(app: Penstock, json: bool, name: Name) -> None:
     """Enqueue a schedule's job at once, paused or not. Its ticks come as they would."""
-    job = app.schedules.run_now(name)
+    job = operator(app).run_schedule(name)
     if json:
         print_json({"id": job.id})
     else:

@@ -1,3 +1,5 @@
+import getpass
+import socket
 from collections.abc import Callable
 
 import pytest
@@ -6,6 +8,7 @@ from penstock import Handler, Penstock
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
 
+COMMANDS = [["retry"], ["cancel"], ["purge"], ["move", "default"], ["priority", "1"]]
 Send = Handler[..., None]
 States = Callable[[], dict[str, str]]
 
@@ -19,20 +22,21 @@ def states(app: Penstock) -> States:
 def test_retry_by_id_asks_nothing(penstock: Command, failed: list[str], states: States) -> None:
     assert penstock.lines("jobs", "retry", *failed[:2]) == ["2 jobs are alive again"]
     assert list(states().values()) == ["failed", "ready", "ready"]
-    assert penstock.json("jobs", "retry", failed[2], failed[0]) == {"retried": [failed[2]]}
+    assert penstock.json("jobs", "retry", failed[2], failed[0]) == {"retried": 1, "ids": [failed[2]]}
 
 
 def test_retry_moves_jobs_to_another_queue(penstock: Command, failed: list[str], app: Penstock) -> None:
     penstock.lines("jobs", "retry", failed[0], "--to-queue", "slow", "--create")
     assert [str(job.id) for job in app.jobs.list(queue="slow").jobs] == [failed[0]]
-    assert penstock.json("jobs", "retry", "-q", "pdf", "--to-queue", "slow", "-y") == {"retried": [failed[2]]}
+    assert penstock.json("jobs", "retry", "-q", "pdf", "--to-queue", "slow", "-y")["retried"] == 1
+    assert [str(job.id) for job in app.jobs.list(queue="slow").jobs] == [failed[2], failed[0]]
 
 
 def test_retry_by_filter_asks_and_takes_no_for_an_answer(penstock: Command, failed: list[str], states: States) -> None:
     before = states()
     refused = penstock("jobs", "retry", "-q", "mail", answer="n\n")
     assert (refused.exit_code, refused.stdout) == (1, " n\n")
-    assert "Retry every failed job that fits? [y/N]" in refused.stderr
+    assert "Retry 2 jobs? [y/N]" in refused.stderr
     assert penstock("jobs", "retry", "-q", "mail", answer="").exit_code == 1
     assert states() == before
     assert penstock.lines("jobs", "retry", "-q", "mail", answer="y\n") == ["2 jobs are alive again"]
@@ -47,7 +51,9 @@ def test_retry_by_filter_does_not_ask_when_told_yes(penstock: Command, failed: l
 
 def test_cancel_by_id_asks_nothing(penstock: Command, send: Send, failed: list[str]) -> None:
     live = str(send.enqueue("x").id)
-    assert penstock.json("jobs", "cancel", live, failed[0]) == {"cancelled": [live], "stopping": []}
+    assert penstock.json("jobs", "cancel", live, failed[0]) == {
+        "cancelled": 1, "stopping": 0, "ids": [live]
+    }  # fmt: skip
     assert penstock.lines("jobs", "cancel", live) == ["0 jobs cancelled"]
 
 
@@ -66,25 +72,26 @@ def test_cancel_by_filter_tells_how_many_and_takes_no_for_an_answer(
         "2 jobs cancelled", "1 running job was asked to stop"
     ]  # fmt: skip
     assert sorted(states().values()) == ["cancelled", "cancelled", "ready", "running"]
-    assert penstock.json("jobs", "cancel", "--state", "ready", "--yes") == {"cancelled": [other], "stopping": []}
+    last = penstock.json("jobs", "cancel", "--state", "ready", "--yes")
+    assert (last["cancelled"], last["stopping"], states()[other]) == (1, 0, "cancelled")
 
 
-@pytest.mark.parametrize("command", ["retry", "cancel", "purge"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_change_needs_ids_or_a_filter(
-    penstock: Command, failed: list[str], send: Send, states: States, command: str
+    penstock: Command, failed: list[str], send: Send, states: States, command: list[str]
 ) -> None:
     send.enqueue("x")
     before = states()
-    complaint = penstock.fails("jobs", command, "--yes")
+    complaint = penstock.fails("jobs", *command, "--yes")
     assert complaint == "error: ids: name jobs, or choose them by --queue, --kind or --state\n"
     assert states() == before
 
 
-@pytest.mark.parametrize("command", ["retry", "cancel", "purge"])
-def test_json_is_no_yes(penstock: Command, failed: list[str], send: Send, states: States, command: str) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_json_is_no_yes(penstock: Command, failed: list[str], send: Send, states: States, command: list[str]) -> None:
     send.enqueue("x")
     before = states()
-    refused = penstock("jobs", command, "-k", "send", "--json", answer="")
+    refused = penstock("jobs", *command, "-k", "send", "--json", answer="")
     assert (refused.exit_code, refused.stdout.strip()) == (1, "")
     assert states() == before
 
@@ -110,7 +117,7 @@ def test_purge_asks_and_takes_no_for_an_answer(penstock: Command, failed: list[s
     for arguments in (["-q", "mail"], [failed[0]], ["-q", "mail", "--json"]):
         refused = penstock("jobs", "purge", *arguments, answer="n\n")
         assert (refused.exit_code, refused.stdout) == (1, " n\n")
-        assert "Delete them for good? [y/N]" in refused.stderr
+        assert f"Delete {'1 job' if failed[0] in arguments else '2 jobs'} for good? [y/N]" in refused.stderr
     assert states() == before
     assert penstock.lines("jobs", "purge", "-q", "mail", answer="y\n") == ["2 jobs purged"]
     assert list(states()) == [failed[2]]
@@ -121,12 +128,44 @@ def test_purge_deletes_what_failed_unless_told_otherwise(
 ) -> None:
     live, done = send.using(delay=60).enqueue("live"), send.enqueue("done")
     Worker(app).run_all()
-    assert penstock.json("jobs", "purge", str(done.id), str(live.id), failed[0], "--yes") == {"purged": 2}
-    assert penstock.json("jobs", "purge", "-s", "succeeded", "-y") == {"purged": 0}
-    assert penstock.json("jobs", "purge", "-k", "send", "-y") == {"purged": 2}
+    assert penstock.json("jobs", "purge", str(done.id), str(live.id), failed[0], "--yes")["purged"] == 2
+    assert penstock.json("jobs", "purge", "-s", "succeeded", "-y")["purged"] == 0
+    assert penstock.json("jobs", "purge", "-k", "send", "-y")["purged"] == 2
     assert list(states()) == [str(live.id)]
 
 
-@pytest.mark.parametrize("command", ["retry", "cancel", "purge"])
-def test_an_id_that_is_none_is_an_error_of_usage(penstock: Command, command: str) -> None:
-    assert "valid UUID" in penstock.fails("jobs", command, "x", code=2)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_an_id_that_is_none_is_an_error_of_usage(penstock: Command, command: list[str]) -> None:
+    assert "valid UUID" in penstock.fails("jobs", *command, "x", code=2)
+
+
+def test_jobs_that_wait_are_moved_and_given_another_priority(penstock: Command, send: Send, app: Penstock) -> None:
+    ids = [str(job.id) for job in send.using(queue="mail").enqueue_many([{"to": "x"}] * 3)]
+    Worker(app, "mail").claim_one()
+    assert "Change 2 jobs? [y/N]" in penstock("jobs", "move", "slow", "-q", "mail", "--create", answer="n\n").stderr
+    assert penstock.lines("jobs", "move", "slow", "-q", "mail", "--create", "-y") == ["2 jobs moved to slow"]
+    assert penstock.lines("jobs", "priority", 7, ids[2]) == ["1 job now of priority 7"]
+    assert penstock.json("jobs", "priority", 8, "-q", "slow", "-y")["changed"] == 2
+    assert sorted((job.queue, job.priority) for job in app.jobs.each()) == [("mail", 0), ("slow", 8), ("slow", 8)]
+    assert "there is no queue 'mial' (did you mean 'mail'?)" in penstock.fails("jobs", "move", "mial", ids[1])
+
+
+def test_whatever_is_changed_from_a_terminal_is_on_record(penstock: Command, send: Send, app: Penstock) -> None:
+    id = str(send.enqueue("x").id)
+    app.schedules.set("nightly", "0 2 * * *", "tidy")
+    penstock.lines("jobs", "cancel", id)
+    penstock.lines("jobs", "retry", id)
+    penstock.lines("jobs", "cancel", "-k", "send", "-y")
+    penstock.lines("queues", "pause", "default")
+    penstock.lines("queues", "resume", "default")
+    penstock.lines("queues", "set", "default", "max_running=3")
+    penstock.lines("schedules", "pause", "nightly")
+    penstock.lines("schedules", "resume", "nightly")
+    penstock.lines("schedules", "run", "nightly")
+    lines = app.audit.list()
+    assert [line.action for line in reversed(lines)] == [
+        "cancel", "retry", "cancel", "pause_queue", "resume_queue", "set_queue", "pause_schedule", "resume_schedule",
+        "run_schedule",
+    ]  # fmt: skip
+    assert {line.who for line in lines} == {f"{getpass.getuser()}@{socket.gethostname()}"}
+    assert [line.jobs for line in lines if line.action in ("cancel", "retry")] == [1, 1, 1]

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from penstock import Handler, Penstock
-from penstock.cli import jobs, progress
+from penstock.cli import progress
 from tests.cli.conftest import Command
 
 
@@ -19,21 +19,16 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     return written
 
 
-@pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "PART", 2)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_changes_by_filter_are_made_in_parts_and_reach_every_job(
-    penstock: Command, app: Penstock, send: Handler[..., None]
+def test_what_is_too_much_for_one_transaction_is_done_in_chunks_while_one_waits(
+    penstock: Command, app: Penstock, send: Handler[..., None], terminal: io.StringIO
 ) -> None:
-    send.using(queue="mail").enqueue_many([{"to": "x"}] * 5)
-    assert len(penstock.json("jobs", "cancel", "-q", "mail", "-y")["cancelled"]) == 5
-    assert len(penstock.json("jobs", "retry", "-q", "mail", "-s", "cancelled", "-y")["retried"]) == 5
-    assert len(penstock.json("jobs", "cancel", "-k", "send", "-y")["cancelled"]) == 5
-    assert penstock.json("jobs", "purge", "-q", "mail", "-s", "cancelled", "-y") == {"purged": 5}
-    assert app.jobs.list().jobs == []
+    send.using(queue="mail").enqueue_many([{"to": "x"}] * 2500)
+    assert penstock.lines("jobs", "move", "slow", "-q", "mail", "--create", "-y") == ["2500 jobs moved to slow"]
+    assert "moving" in terminal.getvalue()
+    assert "2500/2500" in terminal.getvalue()
+    assert [(queue.name, queue.ready) for queue in app.queues.list()] == [("slow", 2500)]
+    [operation] = app.operations.list()
+    assert (operation.state, operation.done) == ("done", 2500)
 
 
 def test_a_bar_is_shown_on_a_terminal_and_gone_in_the_end(

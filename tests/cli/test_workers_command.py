@@ -57,4 +57,6 @@ def test_a_job_shows_who_runs_it_and_cancelling_it_says_that_it_was_asked(
         "1 job cancelled", "1 running job was asked to stop"
     ]  # fmt: skip
     assert "asked to stop" in penstock.lines("workers")[2]
-    assert penstock.json("jobs", "cancel", str(job.id)) == {"cancelled": [], "stopping": [str(job.id)]}
+    assert penstock.json("jobs", "cancel", str(job.id)) == {
+        "cancelled": 0, "stopping": 1, "ids": [str(job.id)]
+    }  # fmt: skip
