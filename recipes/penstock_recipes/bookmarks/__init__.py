@@ -14,6 +14,7 @@ from penstock.outbound import Guard
 from penstock_recipes.application import made_on_demand
 from penstock_recipes.bookmarks.archive import UPKEEP, purge
 from penstock_recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
+from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def install(
     budget: float = 45.0,
     timeout: float | None = None,
     ocr_model: str | Path | None = None,
+    page: bool = True,
 ) -> None:
     """Adds tables, jobs and routes to an application.
 
@@ -41,6 +43,7 @@ def install(
     tests and demonstrations. `at_once` messages are worked on at a time, by each process: each may start a browser.
     `timeout` seconds are for one of them; `budget` seconds, which are more, for reading the queue over HTTP, less than
     its callers wait. `ocr_model` reads other scripts than RapidOCR's own model, BOOKMARKS_OCR_MODEL unless given.
+    With a `page` for people at /bookmarks.
     """
     require("bookmarks", "PIL", "blurhash_rs", "pypdfium2", "rapidocr")
     from penstock_recipes.bookmarks.enricher import Enricher
@@ -65,6 +68,13 @@ def install(
         return await purge(app)
 
     app.add_routes(make_router(guard, enricher, at_once=at_once, budget=budget))
+    if page:
+        add_page(
+            app,
+            __name__,
+            title="Bookmarks",
+            about="Addresses become cards: a screenshot, the words in pictures, a caption, an icon.",
+        )
     app.example(
         "penstock token --sub ada --header | curl -H @- {api}/api/v1/bookmarks/add/data "
         """-H 'Content-Type: application/json' -d '{"url": "https://example.com/"}'"""

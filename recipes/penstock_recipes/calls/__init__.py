@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from penstock import Backoff, Penstock, PenstockError
 from penstock.storage import Store
 from penstock_recipes.application import made_on_demand
+from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def install(
     queues: "Mapping[Stage, str] | None" = None,
     max_attempts: int | None = None,
     backoff: Backoff | None = None,
+    page: bool = True,
 ) -> None:
     """Adds tables, jobs and routes to an application. Without providers, those that the environment names, else the
     offline ones.
@@ -46,7 +48,7 @@ def install(
     `poll_interval`: seconds between two looks at a transcription, SPEECHKIT_POLL_INTERVAL_MS unless given; `max_polls`:
     after how many it has failed, unless given a day's. `max_bytes` of a recording; the server's own limit for uploads
     (PENSTOCK_MAX_UPLOAD) holds too. `max_org_bytes` of all that an organisation keeps here, CALLS_MAX_ORG_BYTES unless
-    given, else no limit. `queues` says where each stage's jobs wait.
+    given, else no limit. `queues` says where each stage's jobs wait. With a `page` for people at /calls.
     """
     require("calls", "av")
     from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
@@ -66,6 +68,8 @@ def install(
     )
     app.add_migrations("calls", files(__package__) / "migrations")
     app.add_routes(make_router(pipeline, max_bytes, max_org_bytes or _max_org_bytes()), uploads=[UPLOADS])
+    if page:
+        add_page(app, __name__, title="Calls", about="Recordings become text beside the player, and an analysis.")
     org = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f"
     app.example(
         f"penstock token --sub ada --org {org} --header | curl -H @- -H 'Content-Type: video/mp4' "

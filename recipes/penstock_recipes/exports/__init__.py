@@ -10,6 +10,7 @@ from pathlib import Path
 from penstock import Backoff, Context, Penstock
 from penstock_recipes.application import made_on_demand
 from penstock_recipes.exports.store import clean_up
+from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
 
 __all__ = ["install", "make_app"]
@@ -31,9 +32,10 @@ def install(
     max_attempts: int = 5,
     backoff: Backoff | None = None,
     timeout: float = 60.0,
+    page: bool = True,
 ) -> None:
     """Adds tables, jobs, routes and quotas to an application. The limits are each user's: exports a day, exports
-    running when another is asked for, bytes of files."""
+    running when another is asked for, bytes of files. With a `page` for people at /exports."""
     require("exports", "pikepdf", "typst")
     from penstock_recipes.exports.jobs import export_pdf
     from penstock_recipes.exports.routes import router
@@ -59,6 +61,10 @@ def install(
             return await clean_up(app, connection)
 
     app.add_routes(router)
+    if page:
+        add_page(
+            app, __name__, title="Exports", about="Résumés become PDFs: a form, live progress, the pages to look at."
+        )
     app.example(_EXAMPLE)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,127 +13,10 @@ from penstock_recipes.exports.jobs import file_name
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-RESUMES: dict[str, dict[str, Any]] = {
-    "Ada Wiśniewska": {
-        "profile": {
-            "name": "Ada Wiśniewska",
-            "headline": "Staff engineer, data platforms",
-            "email": "ada@example.com",
-            "phone": "+48 600 100 200",
-            "location": "Łódź, Poland",
-            "website": "https://ada.example.com",
-            "summary": "Builds the pipelines that other teams stop thinking about. Twelve years from embedded firmware "
-            "to petabyte warehouses; happiest where correctness is measurable and the on-call phone stays quiet.",
-        },
-        "experience": [
-            {
-                "company": "Northwind Freight",
-                "position": "Staff Engineer, Data Platform",
-                "location": "Łódź",
-                "startDate": "2021-03",
-                "summary": "Leads the six people who own ingestion, storage and access of all operational data.",
-                "highlights": [
-                    "Replaced a nightly batch of 400 jobs by one event log; figures that took a day are now eleven "
-                    "seconds old.",
-                    "Cut warehouse spending by 46 % by letting queries say what they cost before they run.",
-                    "Wrote the incident handbook that five other teams adopted.",
-                ],
-            },
-            {
-                "company": "Kepler Instruments",
-                "position": "Senior Software Engineer",
-                "location": "Kraków",
-                "startDate": "2016-09",
-                "endDate": "2021-02",
-                "highlights": [
-                    "Designed the storage engine of a telescope archive: 3 PB, 99.995 % available over four years.",
-                    "Introduced property-based tests; found eleven defects in a protocol in use since 2009.",
-                ],
-            },
-        ],
-        "education": [
-            {
-                "institution": "Łódź University of Technology",
-                "degree": "MSc",
-                "field": "Computer Science",
-                "startDate": "2007",
-                "endDate": "2012",
-            }
-        ],
-        "projects": [
-            {
-                "name": "pgmirror",
-                "role": "Author",
-                "url": "https://github.com/example/pgmirror",
-                "startDate": "2019",
-                "summary": "Logical replication for humans; used by two national libraries.",
-            }
-        ],
-        "skills": [
-            {"name": "Languages", "items": ["Python", "Rust", "SQL", "C"]},
-            {"name": "Systems", "items": ["PostgreSQL", "Kafka", "Linux", "Kubernetes"]},
-        ],
-        "languages": [
-            {"name": "Polish", "level": "native"},
-            {"name": "English", "level": "C2"},
-            {"name": "German", "level": "B1"},
-        ],
-        "certifications": [{"name": "PostgreSQL Professional", "issuer": "EDB", "date": "2020-05"}],
-    },
-    "Tomás Ferreira": {
-        "profile": {
-            "name": "Tomás Ferreira",
-            "headline": "Chef de cuisine",
-            "email": "tomas@example.com",
-            "location": "Porto, Portugal",
-            "links": [{"label": "casaferreira.example.com", "url": "https://casaferreira.example.com"}],
-            "summary": "Cooks the Atlantic: short menus, whole fish, bread from the same flour since 2009.",
-        },
-        "experience": [
-            {
-                "company": "Casa Ferreira",
-                "position": "Owner and chef",
-                "location": "Porto",
-                "startDate": "2014",
-                "highlights": [
-                    "Forty seats, full since the second year; a star in 2019, kept every year since.",
-                    "Halved food waste by selling tomorrow's soup today.",
-                ],
-            },
-            {
-                "company": "Le Phare",
-                "position": "Sous-chef",
-                "location": "Brest",
-                "startDate": "2009",
-                "endDate": "2014",
-                "highlights": ["Ran the fish station, then the kitchen on Mondays."],
-            },
-        ],
-        "education": [{"institution": "Escola de Hotelaria do Porto", "degree": "Diploma", "endDate": "2008"}],
-        "skills": ["Fish and shellfish", "Sourdough", "Menus", "Training apprentices"],
-        "languages": [{"name": "Portuguese"}, {"name": "French"}, {"name": "English"}],
-        "awards": [{"name": "Young Chef of the Year", "issuer": "Guia da Mesa", "date": "2016"}],
-    },
-    "Lina Haddad": {
-        "profile": {
-            "name": "Lina Haddad · لينا حداد",
-            "headline": "Translator: Arabic, French, English",
-            "email": "lina@example.com",
-            "location": "Beirut",
-            "summary": "Literary and legal translation; twelve novels, and contracts that were never disputed.",
-        },
-        "experience": [
-            {
-                "company": "Freelance",
-                "position": "Translator",
-                "startDate": "2011",
-                "highlights": ["Novels for three publishers.", "Sworn translator at the Court of Appeal."],
-            }
-        ],
-        "skills": [{"name": "Tools", "items": ["memoQ", "OmegaT", "Patience"]}],
-        "languages": [{"name": "العربية", "level": "native"}, {"name": "Français", "level": "C2"}],
-    },
-}
+RESUMES: dict[str, dict[str, Any]] = json.loads(
+    (files("penstock_recipes.exports") / "page" / "samples.json").read_text("utf-8")
+)
+"""Those that the page offers too."""
 
 
 async def demo(client: httpx.AsyncClient, folder: Path, show: "Progress") -> list[Path]:

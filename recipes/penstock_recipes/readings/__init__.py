@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from penstock import Backoff, Penstock
 from penstock_recipes.application import made_on_demand
+from penstock_recipes.pages import add_page
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
 from penstock_recipes.readings.chart import Calculation
 from penstock_recipes.readings.jobs import BACKOFF, KIND, QUEUES, Stage, add_flow
@@ -49,11 +50,13 @@ def install(
     unfinished: int | None = 3,
     storage: int | None = 2 * GIGABYTE,
     kept: float | None = 30 * DAY,
+    page: bool = True,
 ) -> None:
     """Adds readings to an application. Without providers, those that the environment names, else the offline ones.
 
     `queues` says where each stage's jobs wait, so that workers may be sized for each. The limits are each user's:
     readings a day, readings that are not done, bytes of files. Files are `kept` for so many seconds.
+    With a `page` for people at /readings.
     """
     require("readings", "pikepdf", "typst")
     from penstock_recipes.readings.routes import router
@@ -76,6 +79,9 @@ def install(
         kept=kept,
     )
     app.add_routes(router)
+    if page:
+        about = "Sixteen chapters about one person or two, to read and to listen to: fifty jobs as one flow."
+        add_page(app, __name__, title="Readings", about=about)
     app.example(
         "penstock token --sub ada --header | curl -H @- {api}/api/jobs/start -H 'Content-Type: application/json' "
         """-d '{"type": "nuclear_v2", "params": {"person1": {"name": "Ada", "birthDate": "1815-12-10", """

@@ -21,10 +21,12 @@ from penstock.server import (
     start,
     visible_job,
 )
+from penstock_recipes.preview import preview_routes
 from penstock_recipes.readings.jobs import KIND
 from penstock_recipes.readings.shapes import STATUS, ReadingStatus, Start, Started, in_words_of_the_document
 
 router = APIRouter(route_class=CheckedRoute, tags=["readings"])
+router.include_router(preview_routes("/api/v1/readings/preview", "readings", KIND, "pdf_generation"))
 
 
 @router.post(
