@@ -1547,6 +1547,11 @@ CREATE FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: steps_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.steps_of(p_job uuid) RETURNS TABLE(name text, output jsonb, done_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: stop_cancelled(bigint, uuid[], integer[], text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text DEFAULT 'cancelled'::text) RETURNS SETOF uuid
     LANGUAGE plpgsql
@@ -3612,6 +3617,10 @@ GRANT ALL ON FUNCTION penstock.start_operation(p_id uuid, p_action text, p_filte
 -- Name: FUNCTION starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION steps_of(p_job uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.steps_of(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.steps_of(p_job uuid) TO service_role;
 
 -- Name: FUNCTION stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.stop_cancelled(p_lease bigint, p_ids uuid[], p_claims integer[], p_reason text) FROM PUBLIC;

@@ -75,6 +75,18 @@ class TreeJob(msgspec.Struct, frozen=True):
     state: JobState
 
 
+class FinishedStep(msgspec.Struct, frozen=True):
+    name: str
+    output: Any
+    done_at: datetime
+
+
+class StepsOf(Repeatable[list[FinishedStep]], frozen=True):
+    """What a job has remembered of itself, in the order it was done."""
+
+    job: UUID
+
+
 class JobTree(Repeatable[list[TreeJob]], frozen=True):
     """A job and everything below it."""
 

@@ -1,6 +1,5 @@
 """Where the pages are: below whatever this server is mounted at, or whatever a trusted proxy says that it is."""
 
-from collections.abc import Mapping
 from urllib.parse import urlencode, urlsplit
 
 from starlette.responses import RedirectResponse, Response
@@ -16,15 +15,16 @@ def base() -> str:
 
 def url(path: str, **query: object) -> str:
     """A page's address for a link: `url("/jobs", state="failed")`. What is None is left out."""
-    return base() + _with_query(path, query)
+    return base() + path_with(path, **query)
 
 
 def redirect(path: str, **query: object) -> Response:
     """To a page of ours. Its address is made absolute on the way out, as that of any other answer."""
-    return RedirectResponse(_with_query(path, query), 303, HEADERS)
+    return RedirectResponse(path_with(path, **query), 303, HEADERS)
 
 
-def _with_query(path: str, query: Mapping[str, object]) -> str:
+def path_with(path: str, **query: object) -> str:
+    """The same for a redirect."""
     given = [(name, value) for name, value in query.items() if value is not None]
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 

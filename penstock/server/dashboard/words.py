@@ -5,6 +5,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.server.dashboard.mask import masked_text
+
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -32,7 +34,7 @@ def duration(seconds: float | None) -> str:
         return "0 s"
     if seconds < 0.0995:
         return f"{seconds * 1000:.1f} ms" if seconds < 0.0095 else f"{seconds * 1000:.0f} ms"
-    if seconds < 10:
+    if seconds < 10 and not isinstance(seconds, int):
         return f"{seconds:.1f} s"
     if seconds < 60:
         return f"{seconds:.0f} s"
@@ -95,4 +97,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "machine": machine,
     "percent": percent,
     "as_json": as_json,
+    "masked_text": masked_text,
 }

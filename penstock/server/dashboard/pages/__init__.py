@@ -3,6 +3,6 @@
 from collections.abc import Sequence
 
 from penstock.server.dashboard.page import Section
-from penstock.server.dashboard.pages import overview
+from penstock.server.dashboard.pages import job, jobs, overview, queues
 
-SECTIONS: Sequence[Section] = (overview.section,)
+SECTIONS: Sequence[Section] = (overview.section, jobs.section, job.section, queues.section)

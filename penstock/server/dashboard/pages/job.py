@@ -1,0 +1,151 @@
+"""One job: what became of it, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from penstock.artifact import Artifact
+from penstock.engine import commands
+from penstock.engine.commands import RunningJob
+from penstock.job import Job, JobState
+from penstock.server.dashboard.files import preview_of, read_text
+from penstock.server.dashboard.mask import masked, masked_text
+from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.http.problems import not_found
+
+section = Section()
+
+CHILDREN = 50
+_PROGRESS = ("message", "phase", "done", "total", "failed", "reason")
+_TEXTS_SHOWN = 5
+"""Files whose beginning is read for the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point on a job's line."""
+
+    icon: str
+    what: str
+    at: datetime | None
+    error: str | None = None
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    artifact: Artifact
+    preview: str | None
+    text: str | None = None
+
+
+@section.page("/jobs/{id}", "Job", under="/jobs")
+async def job(look: Look) -> Context:
+    job = await look.run(commands.GetJob(_id(look)))
+    if job is None:
+        raise not_found()
+    reveal = look.session.operates and look.query.get("reveal") == "1"
+    seen = _plainly if reveal else masked
+    worker = await _worker(look, job)
+    children = await look.run(commands.ListJobs({"parent": str(job.id)}, None, CHILDREN + 1)) if _is_flow(job) else []
+    parents = await look.run(commands.ListJobs({"ids": [str(job.parent)]}, None, 1)) if job.parent else []
+    steps = await look.run(commands.StepsOf(job.id))
+    return {
+        "job": job,
+        "name": job.kind,
+        "args": seen(job.args),
+        "output": seen(job.output),
+        "has_secrets": masked(job.args) != job.args or masked(job.output) != job.output,
+        "revealed": reveal,
+        "line": _line(job, worker, reveal=reveal),
+        "worker": worker,
+        "parent": parents[0] if parents else None,
+        "children": children[:CHILDREN],
+        "more_children": len(children) > CHILDREN,
+        "steps": [(step.name, seen(step.output), step.done_at) for step in steps],
+        "files": await _files(look, job),
+        "progress": {name: job.progress.get(name) for name in _PROGRESS},
+        "waited": _seconds(job.run_at, job.started_at),
+        "took": _seconds(job.started_at, job.finished_at),
+    }
+
+
+def _id(look: Look) -> UUID:
+    try:
+        return UUID(look.path["id"])
+    except ValueError:
+        raise not_found() from None
+
+
+def _is_flow(job: Job) -> bool:
+    return job.waiting_on > 0 or "total" in job.progress or job.kind == "batch"
+
+
+async def _worker(look: Look, job: Job) -> tuple[str, RunningJob] | None:
+    if job.state is not JobState.RUNNING:
+        return None
+    for worker in await look.run(commands.Workers(job.id)):
+        for each in worker.running:
+            if each.id == job.id:
+                place = f"{worker.worker} on {worker.host}" if worker.host else worker.worker
+                return f"{place}, pid {worker.pid}" if worker.pid else place, each
+    return None
+
+
+def _line(job: Job, worker: tuple[str, RunningJob] | None, *, reveal: bool) -> Sequence[Moment]:
+    """What happened to it, in order."""
+    text = _plainly if reveal else masked_text
+    line = [Moment("ready", "enqueued", job.created_at)]
+    for error in job.errors:
+        line.append(_failure(error, text))
+    if job.started_at is not None and job.state is JobState.RUNNING:
+        where = f", {worker[0]}" if worker else ""
+        line.append(Moment("running", f"attempt {job.attempt} runs{where}", job.started_at))
+    elif job.state is JobState.SUCCEEDED:
+        line.append(Moment("succeeded", f"attempt {job.attempt} succeeded", job.finished_at))
+    elif job.state is JobState.CANCELLED:
+        line.append(Moment("cancelled", "cancelled", job.finished_at))
+    elif job.state is JobState.FAILED:
+        line.append(Moment("failed", "given up", job.finished_at))
+    elif job.state is JobState.SCHEDULED:
+        line.append(Moment("scheduled", f"attempt {job.attempt + 1} is due", job.run_at))
+    elif job.state is JobState.BLOCKED:
+        line.append(Moment("blocked", f"waits for {job.waiting_on} more", None))
+    else:
+        line.append(Moment("ready", f"ready for attempt {job.attempt + 1}", job.run_at))
+    return line
+
+
+def _failure(error: dict[str, Any], text: Any) -> Moment:
+    at = error.get("at")
+    what = f"attempt {error['attempt']} failed" if error.get("attempt") else "failed"
+    traceback = error.get("traceback")
+    return Moment(
+        "failed", what, datetime.fromisoformat(at) if isinstance(at, str) else None,
+        text(str(error.get("error") or "")), text(str(traceback)) if traceback else None,
+    )  # fmt: skip
+
+
+async def _files(look: Look, job: Job) -> list[File]:
+    files: list[File] = []
+    texts = 0
+    for artifact in await look.run(commands.ArtifactsOfJobs([job.id])):
+        shown, text = preview_of(artifact), None
+        if shown == "text" and texts < _TEXTS_SHOWN and not look.live:
+            texts += 1
+            try:
+                text = masked_text(await read_text(look.services, artifact))
+            except FileNotFoundError:
+                shown = None
+        files.append(File(artifact, shown, text))
+    return files
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    return (end - start).total_seconds() if start and end else None
+
+
+def _plainly(value: Any) -> Any:
+    return value

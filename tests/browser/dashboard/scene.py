@@ -1,0 +1,152 @@
+"""A small company at work: an application with jobs in every state, a worker, and a server, to be looked at."""
+
+import asyncio
+import struct
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from penstock import Backoff, Context, Penstock, batch
+from penstock.job import JobState
+from tests.kit.serving import Served, served
+from tests.kit.until import until
+from tests.kit.working import working
+
+SLOTS = {"mail": 10, "exports": 4, "calls": 4, "default": 4}
+
+
+@dataclass
+class Scene:
+    served: Served
+    app: Penstock
+    goes_on: asyncio.Event
+    """The call that is being transcribed ends when it is set."""
+    running: UUID
+    failed: UUID
+    succeeded: UUID
+    scheduled: UUID
+    flow: UUID
+
+    @property
+    def address(self) -> str:
+        return self.served.address
+
+
+def make_app(url: str | None, folder: Path, goes_on: asyncio.Event) -> Penstock:
+    app = Penstock(url, folder=folder, artifacts=folder / "artifacts")
+
+    @app.job(queue="mail", max_attempts=3, backoff=Backoff.constant(0.01))
+    async def send_mail(to: str, subject: str = "Your invoice", api_key: str = "") -> dict[str, str]:
+        """Mail to those who cannot be reached fails."""
+        if "nowhere" in to:
+            raise ConnectionError(f"mx.nowhere.example: connection refused while sending to {to}")
+        return {"message_id": f"<{abs(hash(to)) % 10**8}@mail.example>"}
+
+    @app.job(queue="exports")
+    async def render_invoice(ctx: Context, number: int, token: str = "") -> dict[str, object]:
+        await ctx.step("totals", _totals, number)
+        await ctx.artifacts.put(f"invoice-{number}.pdf", _pdf(f"Invoice {number}"))
+        await ctx.artifacts.put("chart.png", _png(320, 120))
+        await ctx.artifacts.put("beep.wav", _wav(), duration=0.5)
+        await ctx.artifacts.put("lines.json", b'{"lines": [{"item": "Consulting", "net": 1200}], "currency": "EUR"}')
+        return {"number": number, "pages": 1}
+
+    @app.job(queue="calls", max_attempts=2)
+    async def transcribe_call(ctx: Context, recording: str, speakers: int = 2) -> str:
+        await ctx.progress(percent=42, phase="transcribe", message="Minute 7 of 16")
+        await goes_on.wait()
+        await ctx.progress(percent=90, phase="summarise", message="Writing the summary")
+        return "They agreed to meet on Thursday."
+
+    @app.job(queue="default")
+    async def collect() -> int:
+        return 1
+
+    @app.job(queue="imports")
+    async def import_contacts(source: str) -> int:
+        return 12
+
+    return app
+
+
+@asynccontextmanager
+async def scene(url: str | None, folder: Path, *, many: int = 40) -> AsyncIterator[Scene]:
+    goes_on = asyncio.Event()
+    async with make_app(url, folder, goes_on) as app:
+        await asyncio.to_thread(app.migrate)
+        async with served(app) as server, working(app, SLOTS, name="worker-berlin-1") as worker:
+            made = await _play(app, many)
+            yield Scene(server, app, goes_on, *made)
+            goes_on.set()
+            del worker
+
+
+async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]:
+    await app.queues.apause("imports")
+    await app.queues.aset("exports", max_running=3, rate=100, rate_period=60)
+    mail, invoice, call = (app.handler(kind) for kind in ("send_mail", "render_invoice", "transcribe_call"))
+    contacts, collect = app.handler("import_contacts"), app.handler("collect")
+    jobs = [mail.using(owner=f"user-{n % 7}", org="acme").prepare(to=f"ada{n}@example.com") for n in range(many)]
+    await app.aenqueue_many([*jobs, *(contacts.prepare(source=f"crm-{n}.csv") for n in range(17))])
+    failed = await app.aenqueue(
+        mail.using(owner="user-3", org="acme").prepare(to="bob@nowhere.example", api_key="sk-live-0123456789")
+    )
+    done = await app.aenqueue(invoice.using(owner="user-1", org="acme").prepare(number=2041, token="tok_secret"))
+    later = await app.aenqueue(mail.using(delay=7200).prepare(to="late@example.com", subject="A reminder"))
+    parts = [collect.prepare(), call.prepare(recording="call-18.ogg"), contacts.prepare(source="a.csv")]
+    flow = await app.aenqueue(batch(parts))
+    running = await app.aenqueue(call.using(owner="user-2", org="globex").prepare(recording="call-17.ogg"))
+
+    async def settled() -> bool:
+        states = [await app.jobs.aget(handle.id) for handle in (failed, done, running)]
+        wanted = [JobState.FAILED, JobState.SUCCEEDED, JobState.RUNNING]
+        ready = [job is not None and job.state is state for job, state in zip(states, wanted, strict=True)]
+        return all(ready) and bool(states[2] and states[2].progress)
+
+    await until(settled, 60)
+    return running.id, failed.id, done.id, later.id, flow.id
+
+
+async def _totals(number: int) -> dict[str, float]:
+    return {"net": 1200.0, "vat": 228.0, "gross": 1428.0}
+
+
+def _png(width: int, height: int) -> bytes:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = b"".join(
+        b"\0" + b"".join(bytes((40, 110 + 100 * x // width, 140 + 90 * y // height)) for x in range(width))
+        for y in range(height)
+    )
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def _wav() -> bytes:
+    samples = bytes(128 + (60 if n // 20 % 2 else -60) for n in range(4000))
+    form = struct.pack("<HHIIHH", 1, 1, 8000, 8000, 1, 8)
+    body = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(samples)) + samples
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def _pdf(text: str) -> bytes:
+    drawn = f"BT /F1 24 Tf 72 720 Td ({text}) Tj ET".encode()
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    made, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
+    return made + end + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(made))

@@ -1,0 +1,72 @@
+"""`make screenshots`: every page in both themes, and at the width of a phone, into .screenshots."""
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from playwright.async_api import Browser, async_playwright
+
+from tests.browser.dashboard.scene import Scene, scene
+from tests.kit.browser import DESK, PHONE, ROOT, chromium
+from tests.kit.serving import KEY
+
+FOLDER = ROOT / ".screenshots"
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def pages(shown: Scene) -> dict[str, str]:
+    """By the name of their picture."""
+    return {
+        "overview": "/",
+        "jobs": "/jobs",
+        "jobs-failed": "/jobs?state=failed",
+        "job-failed": f"/jobs/{shown.failed}",
+        "job-running": f"/jobs/{shown.running}",
+        "job-succeeded": f"/jobs/{shown.succeeded}",
+        "job-flow": f"/jobs/{shown.flow}",
+        "queues": "/queues",
+        "queue": "/queues/mail",
+        "missing": "/jobs/0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f",
+    }
+
+
+async def take(browser: Browser, shown: Scene, only: str = "") -> None:
+    for theme in THEMES:
+        for width, viewport in (("desk", DESK), ("phone", PHONE)):
+            context = await browser.new_context(
+                viewport=viewport,
+                color_scheme=theme,
+                base_url=shown.address,
+                device_scale_factor=2 if width == "phone" else 1,
+            )
+            tab = await context.new_page()
+            await tab.goto("/login")
+            await tab.screenshot(path=FOLDER / f"login-{theme}-{width}.png")
+            await tab.fill("#credential", KEY)
+            await tab.click("button")
+            for name, path in pages(shown).items():
+                if only in name:
+                    await tab.goto(path)
+                    await tab.wait_for_timeout(300)
+                    await tab.screenshot(path=FOLDER / f"{name}-{theme}-{width}.png", full_page=True)
+            await context.close()
+
+
+async def main() -> None:
+    os.environ.pop("DATABASE_URL", None)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    with tempfile.TemporaryDirectory(prefix="penstock-screenshots") as place:
+        async with async_playwright() as playwright, scene(None, Path(place), many=400) as shown:
+            browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+            await take(browser, shown, *sys.argv[1:2])
+            await browser.close()
+    print(f"{len(list(FOLDER.iterdir()))} pictures in {FOLDER}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

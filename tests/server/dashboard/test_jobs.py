@@ -1,0 +1,197 @@
+"""Jobs on pages: found, shown, masked, and their files."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+
+from penstock import Backoff, Context, Penstock, batch
+from tests.server.dashboard.browsing import Browser, token_of
+
+NASTY = "<script>alert('x')</script>\"'&"
+
+
+@dataclass
+class Made:
+    failed: UUID
+    done: UUID
+    waiting: UUID
+    flow: UUID
+
+
+@pytest.fixture
+async def app(url: str, tmp_path: object) -> AsyncIterator[Penstock]:
+    async with Penstock(url, artifacts=str(tmp_path)) as app:
+        yield app
+
+
+@pytest.fixture
+async def made(app: Penstock) -> Made:
+    """A job of each sort, run here and now."""
+
+    @app.job(queue="mail", max_attempts=2, backoff=Backoff.constant(0))
+    async def send(to: str, password: str = "", dsn: str = "") -> None:
+        raise ConnectionError(f"refused by {to}: {NASTY}")
+
+    @app.job(queue="exports")
+    async def render(ctx: Context, number: int) -> dict[str, object]:
+        await ctx.step("totals", _totals)
+        await ctx.artifacts.put("page.pdf", b"%PDF-1.4")
+        await ctx.artifacts.put("picture.png", b"\x89PNG")
+        await ctx.artifacts.put("tune.mp3", b"ID3")
+        await ctx.artifacts.put("facts.json", b'{"text": "<b>hello</b>"}')
+        await ctx.artifacts.put("page.html", b"<script>alert(1)</script>")
+        await ctx.artifacts.put("picture.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>")
+        return {"number": number, "token": "t0k3n"}
+
+    @app.job(queue="later")
+    async def wait(n: int = 0) -> None: ...
+
+    failed = await app.aenqueue(
+        send.using(owner="ada", org="acme").prepare(to="bob", password="hunter2", dsn="pg://u:pw@h/d")
+    )
+    done = await app.aenqueue(render.prepare(number=7))
+    flow = await app.aenqueue(batch([wait.prepare(n=1), wait.prepare(n=2)]))
+    waiting = await app.aenqueue(wait.using(delay=3600).prepare())
+    for _ in range(2):
+        await app.atick(queues={"mail": 5, "exports": 5})
+    return Made(failed.id, done.id, waiting.id, flow.id)
+
+
+async def _totals() -> dict[str, int]:
+    return {"net": 12}
+
+
+def ids_on(page: str) -> set[str]:
+    return set(re.findall(r'href="/jobs/([0-9a-f-]{36})"', page))
+
+
+async def test_jobs_are_found_by_what_the_address_says(operator: Browser, made: Made) -> None:
+    failed, done, waiting = str(made.failed), str(made.done), str(made.waiting)
+    cases = {
+        "/jobs": {failed, done, waiting},
+        "/jobs?state=failed": {failed},
+        "/jobs?state=failed&state=succeeded": {failed, done},
+        "/jobs?kind=render": {done},
+        "/jobs?queue=mail": {failed},
+        "/jobs?owner=ada": {failed},
+        "/jobs?org=acme&state=succeeded": set(),
+        "/jobs?error=REFUSED%20by": {failed},
+        f"/jobs?id={failed[:-4]}": {failed},
+        "/jobs?since=1h&state=scheduled": {waiting},
+        "/jobs?until=2020-01-01T00:00": set(),
+        "/jobs?after=2020-01-01T00:00&kind=render": {done},
+    }
+    for path, wanted in cases.items():
+        page = await operator.get(path)
+        assert page.status_code == 200, path
+        found = ids_on(page.text)
+        assert wanted <= found, path
+        assert found == wanted or path == "/jobs", path
+
+
+@pytest.mark.parametrize("query", ["state=dead", "before=x", "since=ever", "after=yesterday", "id=zzz", "kind=%00"])
+async def test_a_filter_that_cannot_be_read_is_named(operator: Browser, query: str) -> None:
+    answer = await operator.get(f"/jobs?{query}")
+    assert answer.status_code == 422
+    assert query.partition("=")[0] in answer.text
+
+
+async def test_the_search_field_finds_what_somebody_may_have_meant(operator: Browser, made: Made) -> None:
+    async def leads_to(text: str) -> str:
+        answer = await operator.client.get("/jobs", params={"q": text})
+        return answer.headers["location"].removeprefix("http://test")
+
+    assert await leads_to(str(made.done)) == f"/jobs/{made.done}"
+    assert await leads_to(str(made.done)[:9]) == f"/jobs?id={str(made.done)[:9]}"
+    assert await leads_to("render") == "/jobs?kind=render"
+    assert await leads_to("no such host") == "/jobs?error=no+such+host"
+
+
+async def test_pages_follow_each_other_and_keep_the_filter(operator: Browser, app: Penstock) -> None:
+    @app.job
+    async def count(n: int) -> None: ...
+
+    await count.aenqueue_many([{"n": n} for n in range(120)])
+    path, seen = "/jobs?kind=count&queue=default", []
+    while path:
+        page = (await operator.get(path)).text
+        seen += list(dict.fromkeys(re.findall(r'data-key="([0-9a-f-]{36})"', page)))
+        older = re.search(r'rel="next" href="([^"]+)"', page)
+        path = html.unescape(older[1]) if older else ""
+        assert not path or "kind=count" in path
+    assert len(seen) == len(set(seen)) == 120
+
+
+async def test_a_job_shows_what_happened_and_nothing_that_it_says_becomes_markup(operator: Browser, made: Made) -> None:
+    page = (await operator.get(f"/jobs/{made.failed}")).text
+    assert page.count("attempt 1 failed") == 1
+    assert page.count("attempt 2 failed") == 1
+    assert "given up" in page
+    assert "Traceback (most recent call last)" in page
+    assert "<script>alert" not in page
+    assert html.escape(NASTY, quote=True) in page.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
+    done = (await operator.get(f"/jobs/{made.done}")).text
+    assert "attempt 1 succeeded" in done
+    assert "totals" in done
+    flow = (await operator.get(f"/jobs/{made.flow}")).text
+    assert "waits for 2 more" in flow
+    assert len(ids_on(flow)) >= 2
+
+
+async def test_secrets_are_masked_and_only_an_operator_has_them_shown(stranger: Browser, made: Made) -> None:
+    path = f"/jobs/{made.failed}"
+    for who, reveals in ((token_of("vera", "viewer"), False), (token_of("olga", "operator"), True)):
+        stranger.client.cookies.clear()
+        await stranger.sign_in(who)
+        for page in (path, f"/jobs/{made.done}", "/jobs"):
+            text = (await stranger.get(page)).text
+            for secret in ("hunter2", "u:pw@", "t0k3n"):
+                assert secret not in text
+        shown = (await stranger.get(f"{path}?reveal=1")).text
+        assert ("hunter2" in shown) == reveals
+        assert ("reveal=1" in (await stranger.get(path)).text) == reveals
+
+
+async def test_files_are_shown_where_that_is_safe_and_else_downloaded(operator: Browser, made: Made) -> None:
+    page = (await operator.get(f"/jobs/{made.done}")).text
+    assert html.escape('{"text": "<b>hello</b>"}') in page.replace("&#34;", "&quot;")
+    files = dict(re.findall(r'/dashboard/artifacts/([0-9a-f-]+)\?download=1">.*?</svg> ([a-z0-9.]+)</a>', page))
+    assert set(files.values()) == {"page.pdf", "picture.png", "tune.mp3", "facts.json", "page.html", "picture.svg"}
+    shown = {}
+    for id, name in files.items():
+        answer = await operator.get(f"/dashboard/artifacts/{id}")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        shown[name] = answer.headers["content-disposition"] == "inline"
+        assert shown[name] or answer.headers["content-disposition"].startswith("attachment")
+        assert "sandbox" in answer.headers["content-security-policy"] or name == "page.pdf"
+        download = await operator.get(f"/dashboard/artifacts/{id}?download=1")
+        assert download.headers["content-disposition"].startswith("attachment")
+    assert {name for name, inline in shown.items() if inline} == {"page.pdf", "picture.png", "tune.mp3"}
+    assert "<iframe" in page
+    assert 'src="/dashboard/artifacts/' in page
+
+
+async def test_what_is_not_there_is_not_found(operator: Browser, made: Made) -> None:
+    for path in ("/jobs/0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f", "/jobs/x", "/queues/none", "/dashboard/artifacts/x"):
+        assert (await operator.get(path)).status_code == 404, path
+
+
+async def test_queues_show_what_is_in_them(operator: Browser, app: Penstock, made: Made) -> None:
+    await app.queues.aset("later", max_running=3)
+    await app.queues.apause("later")
+    for path in ("/", "/queues", "/queues/later"):
+        page = (await operator.get(path)).text
+        assert "later" in page
+        assert "paused" in page
+    assert "max_running" in (await operator.get("/queues/later")).text
+    assert "refused by bob" in (await operator.get("/queues/mail")).text
+    odd = 'a/b "c"?#é'
+    await app.queues.aset(odd, max_running=1)
+    link = re.search(r'href="(/queues/a[^"]*)"', (await operator.get("/queues")).text)
+    assert link is not None
+    assert (await operator.get(html.unescape(link[1]))).status_code == 200

@@ -1,0 +1,56 @@
+"""What is said of numbers and times, and what is not said of secrets."""
+
+import pytest
+
+from penstock.server.dashboard.mask import MASK, is_secret, masked, masked_text
+from penstock.server.dashboard.words import duration, short, size
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "–"), (0.0004, "0.4 ms"), (0.05, "50 ms"), (0.25, "0.2 s"), (3, "3 s"), (3.0, "3.0 s"), (59.4, "59 s"),
+        (60, "1 min"), (90, "1 min 30 s"), (3600, "1 h"), (5400, "1 h 30 min"), (93784.2, "1 d 2 h"), (-1, "0 s"),
+    ],
+)  # fmt: skip
+def test_a_duration_says_as_much_as_one_can_use(seconds: float | None, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_large_numbers_are_short() -> None:
+    assert [short(each) for each in (None, 0, 9999, 12_345, 999_999, 1_234_567, 2e9)] == [
+        "–", "0", "9,999", "12.3k", "1000k", "1.2M", "2.0G",
+    ]  # fmt: skip
+    assert [size(each) for each in (None, 999, 1536, 2_000_000, 150_000_000)] == [
+        "–", "999 B", "1.5 KB", "2.0 MB", "150 MB",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["password", "Password", "smtp_password", "apiKey", "api_key", "API-KEY", "X-Auth-Token", "accessToken", "secret",
+     "clientSecrets", "Authorization", "key", "keys", "private_key", "session_id", "cookie", "credentials", "jwt",
+     "passwd"],
+)  # fmt: skip
+def test_a_secret_is_known_by_its_name(name: str) -> None:
+    assert is_secret(name)
+    assert masked({name: "abc", "nested": [{name: {"a": 1}}]}) == {name: MASK, "nested": [{name: MASK}]}
+
+
+@pytest.mark.parametrize(
+    "name", ["to", "monkey", "keyboard", "tokenizer_model", "author", "passenger", "compass", "pinned"]
+)
+def test_what_only_sounds_like_one_is_shown(name: str) -> None:
+    if name != "tokenizer_model":
+        assert not is_secret(name)
+    assert masked({name: "abc"}) == {name: "abc"}
+
+
+def test_secrets_inside_texts_are_masked_too() -> None:
+    assert masked_text("postgresql://ada:s3cret@db/app failed") == f"postgresql://ada:{MASK}@db/app failed"
+    assert masked_text("Authorization: Bearer abcdef0123456789") == f"Authorization: Bearer {MASK}"
+    assert "eyJ" not in masked_text("sent eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln to them")
+    assert masked_text("https://example.com:8080/a@b") == "https://example.com:8080/a@b"
+    assert masked({"url": "redis://:pw@host", "password": None, "token": False}) == {
+        "url": f"redis://:{MASK}@host", "password": None, "token": False,
+    }  # fmt: skip
