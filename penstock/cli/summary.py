@@ -45,7 +45,7 @@ class Started:
         yield "queues", [", ".join(f"{queue} × {slots}" for queue, slots in self.slots.items()) or "none"]
         yield "workers", [self._workers()]
         yield "try it", commands_for(self.app, self.address, key_in_shell(self._key_file))
-        yield "stop", [f"Ctrl-C; jobs that run have {self.grace:g} s to finish"]
+        yield "stop", [f"Ctrl-C; what runs may go on for {self.grace:g} s"]
 
     @property
     def _key_file(self) -> Path:
