@@ -21,17 +21,17 @@ log = logging.getLogger("penstock.worker")
 
 FIRST_PAUSE = 0.02
 LAST_PAUSE = 120.0
-"""Seconds between looks of an idle worker that would be told of work: only in case a notice was lost."""
+"""Seconds between looks of an idle worker that would be told of work: only in case a notification was lost."""
 
 LAST_PAUSE_WITHOUT_NOTICES = 1.0
 BUSY = 0.5
-"""Seconds without running dry after which a worker asks not to be woken: every enqueue would send it a notice."""
+"""Seconds without running dry after which a worker asks not to be woken: every enqueue would send it a notification."""
 
 _LAST_WORDS = 2.0
 _LOOK_FOR_UNKNOWN = (1.0, 4.0, 20.0)
 """When to look for jobs whose claim had no answer: soon, and later, for the server may still be at it."""
 _ON_ITS_WAY = 0.9
-"""Seconds that the notice of a job may take which was handed to this worker."""
+"""Seconds that the notification of a job may take which was handed to this worker."""
 
 
 class Claimer(Loop):

@@ -20,7 +20,7 @@ _IDLE_SHARE = 0.8
 """An idle worker has nothing to lose: if its lease runs out it opens another. Fifty at 30 s ask twice a second."""
 
 _WITHOUT_NOTICES = 0.5
-"""Seconds between looks for cancelled jobs where no notice tells of them."""
+"""Seconds between looks for cancelled jobs where no notification tells of them."""
 
 
 class Leases(Loop):

@@ -93,7 +93,7 @@ class Worker:
             engine = self._engine  # handlers hold no connections there
         self._listener = self._engine.listener(
             Ears(
-                wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notices,
+                wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notifications,
                 heard=lambda extended: self._leases.hear(extended), busy=self._busy,
             )
         )  # fmt: skip
@@ -269,7 +269,7 @@ class Worker:
     def _wake(self) -> None:
         self._claimer.wake()
 
-    def _miss_notices(self) -> None:
+    def _miss_notifications(self) -> None:
         """What they would have told of is looked for."""
         self._leases.check_at_once()
         self._claimer.look_for_unknown()

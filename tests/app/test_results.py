@@ -37,8 +37,8 @@ def meanwhile(act: Callable[[], object]) -> Iterator[None]:
 
 
 @pytest.fixture
-def only_notices_wake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking again without a notice takes so long that the test would fail."""
+def only_notifications_wake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking again without a notification takes so long that the test would fail."""
     monkeypatch.setattr(wait, "_FIRST_LOOK_AGAIN", 300.0)
     monkeypatch.setattr(wait, "_LAST_LOOK_AGAIN", 300.0)
 
@@ -69,16 +69,16 @@ def end(app: Penstock, is_watched: IsWatched, id: UUID, **how: str) -> Callable[
     return act
 
 
-@pytest.mark.usefixtures("only_notices_wake")
-def test_a_notice_wakes_whoever_waits_for_the_result(
+@pytest.mark.usefixtures("only_notifications_wake")
+def test_a_notification_wakes_whoever_waits_for_the_result(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched
 ) -> None:
     with meanwhile(end(app, is_watched, handle.id, output="hello ada")):
         assert handle.result(timeout=30) == "hello ada"
 
 
-@pytest.mark.usefixtures("only_notices_wake")
-async def test_a_notice_wakes_every_task_that_waits(
+@pytest.mark.usefixtures("only_notifications_wake")
+async def test_a_notification_wakes_every_task_that_waits(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched
 ) -> None:
     waiters = [asyncio.create_task(handle.aresult(timeout=30)) for _ in range(5)]
@@ -86,8 +86,8 @@ async def test_a_notice_wakes_every_task_that_waits(
     assert await asyncio.gather(*waiters) == ["hello ada"] * 5
 
 
-@pytest.mark.usefixtures("only_notices_wake")
-def test_a_notice_about_another_job_does_not_end_the_wait(
+@pytest.mark.usefixtures("only_notifications_wake")
+def test_a_notification_about_another_job_does_not_end_the_wait(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched
 ) -> None:
     other = app.handler("greet").using(priority=1).enqueue("grace")
@@ -101,7 +101,7 @@ def test_a_notice_about_another_job_does_not_end_the_wait(
         assert handle.result(timeout=30) == "hello ada"
 
 
-def test_where_no_notice_arrives_looking_again_finds_the_end(
+def test_where_no_notification_arrives_looking_again_finds_the_end(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched, connect: Connect
 ) -> None:
     def act() -> None:

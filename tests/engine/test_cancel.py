@@ -27,8 +27,8 @@ def test_a_running_job_is_asked_to_stop_and_its_worker_is_told(hands: Hands) -> 
     worker = hand.worker()
     job = worker.claim_one()
     assert hand.run(commands.Cancel([id])) == [id]
-    [notice] = listener.connection.notifies(timeout=5, stop_after=1)
-    assert json.loads(notice.payload) == {"lease": worker.lease, "id": str(id)}
+    [notification] = listener.connection.notifies(timeout=5, stop_after=1)
+    assert json.loads(notification.payload) == {"lease": worker.lease, "id": str(id)}
 
     assert (hand.state(id), hand.job(id).cancel_requested) == (JobState.RUNNING, True)
     assert hand.run(saying.report_progress(worker.lease, [job], [{"percent": 10}])) == [commands.Wanted(id, True)]

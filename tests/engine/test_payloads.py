@@ -277,8 +277,8 @@ def test_a_job_is_handed_over_with_its_large_arguments(hands: Hands) -> None:
     worker = listener.worker()
     listener.rows("select penstock.wait_for_work(%s, '{default}', pg_backend_pid(), true)", worker.lease)
     id = alone(hand, LARGE)
-    [notice] = listener.connection.notifies(timeout=10, stop_after=1)
-    handed = json.loads(notice.payload)
+    [notification] = listener.connection.notifies(timeout=10, stop_after=1)
+    handed = json.loads(notification.payload)
     assert (handed["lease"], handed["queue"], handed["job"]["id"]) == (worker.lease, "default", str(id))
     assert json.loads(handed["job"]["args"]) == LARGE
     assert beside(hand) == (1, 0)

@@ -22,9 +22,9 @@ def listener(hands: Hands) -> Hand:
 
 
 def woken(listener: Hand, *, at_most: int = 100) -> list[Lease]:
-    """Whom the notices are for; waits for them no longer than it takes to be sure that no more come."""
-    notices = listener.connection.notifies(timeout=SILENCE, stop_after=at_most)
-    return [Lease(int(notice.payload)) for notice in notices]
+    """Whom the notifications are for; waits for them no longer than it takes to be sure that no more come."""
+    notifications = listener.connection.notifies(timeout=SILENCE, stop_after=at_most)
+    return [Lease(int(notification.payload)) for notification in notifications]
 
 
 def wait(hand: Hand, *queues: str) -> Lease:

@@ -23,8 +23,8 @@ def listener(hands: Hands) -> Hand:
 
 
 def told(listener: Hand) -> list[tuple[str, str]]:
-    notices = [json.loads(notice.payload) for notice in listener.connection.notifies(timeout=SILENCE)]
-    return [(notice["id"], notice["state"]) for notice in notices]
+    notifications = [json.loads(notification.payload) for notification in listener.connection.notifies(timeout=SILENCE)]
+    return [(notification["id"], notification["state"]) for notification in notifications]
 
 
 def test_progress_and_completion_of_a_watched_job_are_told(hand: Hand, listener: Hand) -> None:

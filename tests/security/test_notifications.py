@@ -14,7 +14,7 @@ from psycopg import errors
 from penstock import Penstock
 from penstock.engine import commands
 from penstock.engine.postgres.drivers import Psycopg, run_one
-from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listen import Notifications
 from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
@@ -186,8 +186,8 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
         await idle(connect)
         listener = worker.listener
         assert isinstance(listener, PostgresListener)
-        notices = listener._notices
-        assert isinstance(notices, Notices)
+        notifications = listener._notifications
+        assert isinstance(notifications, Notifications)
         for sort in SORTS:
             for payload in _garbage(worker.lease):
                 owner.execute(
@@ -204,8 +204,8 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
         with workers.polling(Lease(77)) as poll:
             owner.execute("select pg_notify((select wake from penstock.channels), '77')")
             await until(lambda: _is(poll.woken))
-        assert not notices.broken.is_set()
-        assert listener._notices is notices
+        assert not notifications.broken.is_set()
+        assert listener._notifications is notifications
         assert workers.listening
         assert hub.listening
     await workers.aclose()

@@ -63,7 +63,7 @@ def id_of(state: State) -> int:
     return id(state.piece(""))
 
 
-async def test_a_notice_of_a_job_that_nobody_here_watches_costs_nothing(engine: Counted, hub: Hub, hand: Hand) -> None:
+async def test_a_notification_of_a_job_that_nobody_watches_costs_nothing(engine: Counted, hub: Hub, hand: Hand) -> None:
     watched, other = hand.add("watched"), hand.add("other")
     hand.run(commands.Watch(other))
     worker = hand.worker()
@@ -78,7 +78,7 @@ async def test_a_notice_of_a_job_that_nobody_here_watches_costs_nothing(engine: 
     assert len(engine.asked) == 1
 
 
-async def test_notices_that_come_faster_than_look_ups_share_one(engine: Counted, hub: Hub, hand: Hand) -> None:
+async def test_notifications_that_come_faster_than_look_ups_share_one(engine: Counted, hub: Hub, hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()
     job = worker.claim_one()

@@ -1,4 +1,4 @@
-"""Watching jobs while connections are lost, jobs are retried, and notices do not arrive: nothing is missed."""
+"""Watching jobs while connections are lost, jobs are retried, and notifications do not arrive: nothing is missed."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -267,6 +267,6 @@ async def test_a_user_does_not_learn_of_another_s_job(api: Served, hand: Hand) -
 
 
 async def listening(server: Served) -> None:
-    """From here on a change is told by a notice; before, it is found when listening begins."""
+    """From here on a change is told by a notification; before, it is found when listening begins."""
 
     await until(lambda: server.hub.listening)

@@ -61,7 +61,7 @@ class Ear:
 
 @asynccontextmanager
 async def started(engine: PostgresEngine, *, listens: bool = True) -> AsyncIterator[Hub]:
-    """A hub that has found out whether notices arrive."""
+    """A hub that has found out whether notifications arrive."""
     hub = Hub(engine)
     ear = Ear()
     topic = await hub.join(ear, NewJob(kind="never enqueued").id)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
-from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listen import Notifications
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process
@@ -245,7 +245,7 @@ async def test_without_notices_it_stops_within_about_a_second(
     async def hears_nothing(*_: object) -> bool:
         return False
 
-    monkeypatch.setattr(Notices, "_hears", hears_nothing)
+    monkeypatch.setattr(Notifications, "_hears", hears_nothing)
     started = asyncio.Event()
 
     @app.job

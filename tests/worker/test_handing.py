@@ -1,4 +1,4 @@
-"""A job enqueued while a worker is idle is handed to it with the notice, and need not be claimed."""
+"""A job enqueued while a worker is idle is handed to it with the notification, and need not be claimed."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from penstock import JobState, Penstock
-from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listen import Notifications
 from penstock.worker import Worker
 from tests.conftest import Connect
 from tests.kit.until import soon, until
@@ -115,7 +115,7 @@ async def test_what_is_ready_comes_first(app: Penstock, connect: Connect) -> Non
         assert connection.execute(states).fetchone() == (["running", "ready", "ready"],)
 
 
-async def test_what_does_not_fit_into_a_notice_is_claimed(app: Penstock, connect: Connect) -> None:
+async def test_what_does_not_fit_into_a_notification_is_claimed(app: Penstock, connect: Connect) -> None:
     @app.job
     async def measure(text: str) -> int:
         return len(text)
@@ -159,7 +159,7 @@ async def test_a_worker_without_a_slot_gives_it_to_another(app: Penstock, connec
             assert (await handle.arefresh()).attempt == 1
 
 
-async def test_a_job_whose_notice_was_lost_runs_when_notices_arrive_again(
+async def test_a_job_whose_notification_was_lost_runs_when_notifications_arrive_again(
     app: Penstock, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @app.job
@@ -168,11 +168,11 @@ async def test_a_job_whose_notice_was_lost_runs_when_notices_arrive_again(
 
     async with working(app):
         await idle(connect)
-        heard = Notices._heard
-        monkeypatch.setattr(Notices, "_heard", lambda *_: None)
+        heard = Notifications._heard
+        monkeypatch.setattr(Notifications, "_heard", lambda *_: None)
         handle = await work.aenqueue()
         assert (await handle.arefresh()).state is JobState.RUNNING
-        monkeypatch.setattr(Notices, "_heard", heard)
+        monkeypatch.setattr(Notifications, "_heard", heard)
         connect().execute("select pg_terminate_backend(backend) from penstock.waiting")
         assert await handle.aresult(15) == "done"
         assert (await handle.arefresh()).attempt == 1

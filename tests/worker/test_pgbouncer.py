@@ -1,4 +1,4 @@
-"""Behind PgBouncer in transaction mode: no notices, no prepared statements, and everything works all the same."""
+"""Behind PgBouncer in transaction mode: no notifications, no prepared statements, and everything works all the same."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def bounced(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(listener, "_ECHO", 0.2)  # as long as a worker waits for a notice that will not come
+    monkeypatch.setattr(listener, "_ECHO", 0.2)  # as long as a worker waits for a notification that will not come
     with pgbouncer(url) as address:
         yield address
 

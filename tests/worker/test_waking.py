@@ -116,7 +116,7 @@ async def test_a_wake_up_that_reaches_a_full_worker_is_passed_on(
         [(full,)] = await until(taken)
         free = next(worker.lease for worker in (one, two) if worker.lease != full)
         with watch.transaction():
-            # an enqueue whose notice goes to the full one and to nobody else
+            # an enqueue whose notification goes to the full one and to nobody else
             watch.execute("create temp table kept on commit drop as select * from penstock.waiting")
             watch.execute("delete from penstock.waiting")
             job = work.using(connection=watch).enqueue()

@@ -1,4 +1,4 @@
-"""A connection that hears notices and shows whether they arrive at all: behind a transaction pooler they do not."""
+"""A connection that hears notifications, and shows whether they arrive: behind a transaction pooler they do not."""
 
 import asyncio
 import logging
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("penstock.engine")
 
 
-class Notices:
-    """Hands each notice of these sorts (`wake`, `hand`, `cancel`, `job`) to `take(sort, payload)`, from `open` until
-    `close` or until it is `broken`. Then another is to be made, and what was sent meanwhile is to be looked up."""
+class Notifications:
+    """Hands each notification of these sorts (`wake`, `hand`, `cancel`, `job`) to `take(sort, payload)`, from `open`
+    until `close` or until it is `broken`. Then make another, and look up what was sent meanwhile."""
 
     def __init__(self, engine: "PostgresEngine", sorts: Sequence[str], take: Callable[[str, str], None]) -> None:
         self.connection: AsyncConnection | None = None
@@ -37,7 +37,7 @@ class Notices:
         self._reading: int | None = None
 
     async def open(self, within: float) -> bool:
-        """Connects and listens. False, and closed, where a notice sent by another session does not arrive in time."""
+        """Connects and listens. False, and closed, where a notification of another session does not arrive in time."""
         self.connection = await AsyncConnection.connect(**settings_for(self._engine.pools.url()))
         hears = False
         try:
@@ -56,7 +56,7 @@ class Notices:
             connection.pgconn.finish()
 
     def read(self) -> None:
-        """Notices are taken as they come. Not while a statement runs: psycopg reads the answer."""
+        """Notifications are taken as they come. Not while a statement runs: psycopg reads the answer."""
         assert self.connection is not None
         self._reading = self.connection.fileno()
         asyncio.get_running_loop().add_reader(self._reading, self._read_from, self.connection)
@@ -94,15 +94,15 @@ class Notices:
         pgconn = connection.pgconn
         try:
             pgconn.consume_input()
-            while notice := pgconn.notifies():
-                self._heard(notice.relname.decode(errors="replace"), notice.extra.decode(errors="replace"))
+            while notification := pgconn.notifies():
+                self._heard(notification.relname.decode(errors="replace"), notification.extra.decode(errors="replace"))
         except psycopg.OperationalError:
             self.stop_reading()
             self.broken.set()
 
-    def _hear(self, notice: psycopg.Notify) -> None:
-        """A notice that came with the answer to a statement."""
-        self._heard(notice.channel, notice.payload)
+    def _hear(self, notification: psycopg.Notify) -> None:
+        """A notification that came with the answer to a statement."""
+        self._heard(notification.channel, notification.payload)
 
     def _heard(self, channel: str, payload: str) -> None:
         if channel == self._echo:

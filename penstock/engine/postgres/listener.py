@@ -1,4 +1,4 @@
-"""Listens for work and for cancellations on one connection; where notices cannot arrive, says so, and others poll."""
+"""Listens for notifications of work and of cancellations; where none can arrive, says so, and others poll."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from penstock.engine.commands.command import Command
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.connections import cut, cut_after
 from penstock.engine.postgres.drivers import AsyncPsycopg, arun_one
-from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listen import Notifications
 from penstock.engine.protocol import Ears
 from penstock.job import ClaimedJob, Lease
 
@@ -56,7 +56,7 @@ class PostgresListener(Loop):
         """What a registration is worth: it ends with the connection it was made on."""
         self._engine = engine
         self._ears = ears
-        self._notices: Notices | None = None
+        self._notifications: Notifications | None = None
         self._one_at_a_time = asyncio.Lock()
         self._settled = asyncio.Event()
         self._been_connected = False
@@ -67,9 +67,9 @@ class PostgresListener(Loop):
 
     async def run(self) -> None:
         while True:
-            notices = await self._connect()
+            notifications = await self._connect()
             try:
-                await notices.broken.wait()
+                await notifications.broken.wait()
                 log.debug("the listening connection was lost; looking for work until it is back")
             finally:
                 await self._leave()
@@ -85,21 +85,21 @@ class PostgresListener(Loop):
         """Runs it on the listening connection, which shows that it lives; on another when it does not, unless it
         is not to be repeated."""
         async with self._one_at_a_time:
-            notices = self._notices
-            if notices is not None and notices.connection is not None:
-                notices.stop_reading()
+            notifications = self._notifications
+            if notifications is not None and notifications.connection is not None:
+                notifications.stop_reading()
                 try:
-                    with cut_after(self._engine.pools.patience, notices.connection):
-                        runner = AsyncPsycopg(notices.connection, self._engine.schema)
+                    with cut_after(self._engine.pools.patience, notifications.connection):
+                        runner = AsyncPsycopg(notifications.connection, self._engine.schema)
                         return await arun_one(runner, command, self._engine.schema)
                 except (psycopg.OperationalError, psycopg.InterfaceError, OSError):
-                    notices.broken.set()
+                    notifications.broken.set()
                     self._disconnect()
                     if not command.repeatable:
                         raise
                 finally:
-                    if notices is self._notices:
-                        notices.read()
+                    if notifications is self._notifications:
+                        notifications.read()
         if not command.repeatable:
             raise psycopg.OperationalError("the listening connection was lost")
         return await self._engine.arun(command)
@@ -119,35 +119,35 @@ class PostgresListener(Loop):
     async def unregister_all(self) -> None:
         await self.run_command(StopWaiting(self.lease))
 
-    async def _connect(self) -> Notices:
+    async def _connect(self) -> Notifications:
         while True:
-            notices = Notices(self._engine, ["wake", "cancel", "hand"], self._take)
-            hears = await notices.open(_ECHO)
+            notifications = Notifications(self._engine, ["wake", "cancel", "hand"], self._take)
+            hears = await notifications.open(_ECHO)
             self._settled.set()
             if hears:
                 break
-            log.info("notices do not arrive here (a transaction pooler?): polling instead")
+            log.info("notifications do not arrive here (a transaction pooler?): polling instead")
             await asyncio.sleep(_TRY_AGAIN)
-        self._notices = notices
+        self._notifications = notifications
         self.connected = object()
         self._ears.wake()
         if self._been_connected:
             self._ears.missed()
         self._been_connected = True
-        return notices
+        return notifications
 
     async def _leave(self) -> None:
         """Ends the connection when nobody uses it: its descriptor may be that of another in the next moment, and who
         still waits for the old one would take the new one's place in the event loop."""
-        if self._notices is not None and self._notices.connection is not None:
-            cut(self._notices.connection)
+        if self._notifications is not None and self._notifications.connection is not None:
+            cut(self._notifications.connection)
         async with self._one_at_a_time:
             self._disconnect()
 
     def _disconnect(self) -> None:
-        notices, self._notices, self.connected = self._notices, None, None
-        if notices is not None:
-            notices.close()
+        notifications, self._notifications, self.connected = self._notifications, None, None
+        if notifications is not None:
+            notifications.close()
 
     def _take(self, sort: str, payload: str) -> None:
         match sort:

@@ -51,7 +51,7 @@ def wait_until_final(engine: "PostgresEngine", id: UUID, timeout: float | None) 
     job = engine.run(GetJob(id))
     if _ended(job):
         return job
-    # a connection of its own: notices arrive whenever they like; nothing prepared, for a pooler may stand between
+    # a connection of its own: notifications arrive whenever they like; nothing prepared, for a pooler may stand between
     with engine.pools.sync().open() as connection:
         connection.prepare_threshold = None
         runner = Psycopg(connection, engine.schema)
@@ -60,8 +60,8 @@ def wait_until_final(engine: "PostgresEngine", id: UUID, timeout: float | None) 
             job = run_script(runner, _look(id), engine.schema)
             if _ended(job):
                 break
-            for notice in connection.notifies(timeout=pause):
-                if str(id) in notice.payload:
+            for notification in connection.notifies(timeout=pause):
+                if str(id) in notification.payload:
                     break
     return job
 
@@ -78,7 +78,7 @@ async def await_until_final(engine: "PostgresEngine", id: UUID, timeout: float |
             job = await arun_script(runner, _look(id), engine.schema)
             if _ended(job):
                 break
-            async for notice in connection.notifies(timeout=pause):
-                if str(id) in notice.payload:
+            async for notification in connection.notifies(timeout=pause):
+                if str(id) in notification.payload:
                     break
     return job

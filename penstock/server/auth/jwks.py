@@ -16,7 +16,7 @@ log = logging.getLogger("penstock.server")
 
 REFRESH = 300.0
 """A key that its issuer withdrew is accepted for at most this many seconds, while the issuer can be reached."""
-PATIENCE = 10.0
+LEAST_PAUSE = 10.0
 """The least time between two fetches, whatever key ids callers make up."""
 TIMEOUT = 5.0
 MAX_BYTES = 1_048_576
@@ -77,7 +77,7 @@ class Keys:
         if self._fetching is not None and not self._fetching.done():
             return self._fetching
         now = self._monotonic()
-        if self._tried_at is not None and now - self._tried_at < PATIENCE:
+        if self._tried_at is not None and now - self._tried_at < LEAST_PAUSE:
             return None
         self._tried_at = now
         self._fetching = asyncio.get_running_loop().create_task(self._fetch_now(), name="penstock keys")

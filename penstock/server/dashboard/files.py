@@ -15,7 +15,7 @@ PREVIEW = 65_536
 """Bytes of a text that are shown."""
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 _TEXTS = ("text/plain", "text/csv", "text/markdown", "application/json", "application/x-ndjson")
-# Chromium shows no PDF in a sandbox. Its viewer is a process apart, and runs nothing on this origin; nothing else
+# Chromium shows no PDF in a sandbox. Its viewer is a process of its own, and runs nothing on this origin; nothing else
 # could come of the file either, because its type is told and not guessed.
 _PDF_POLICY = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 _SHOWN_POLICY = f"{SANDBOX}; frame-ancestors 'self'"

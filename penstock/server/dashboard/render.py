@@ -11,7 +11,7 @@ from penstock.server.dashboard.address import url
 from penstock.server.dashboard.assets import asset
 
 FORM_TOKEN = token_hex(16)
-"""Stands in a rendered page for the token of whoever gets it. By chance, so that nobody can have it in their data."""
+"""Stands in a rendered page for the token of whoever gets it. Random, so that nobody can have it in their data."""
 LIVE = "live_"
 
 

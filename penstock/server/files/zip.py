@@ -36,25 +36,25 @@ async def send_zip(services: Services, artifacts: Sequence[Artifact], filename: 
     if length is not None:
         headers["Content-Length"] = str(length)
     await services.app.engine.arun(commands.CountDownloads([artifact.id for artifact in artifacts]))
-    # read and packed in threads, a chunk at a time
+    # read and compressed in threads, a chunk at a time
     return StreamingResponse(chunks, status, headers, "application/zip")
 
 
 def zip_of(store: Store, artifacts: Sequence[Artifact]) -> tuple[Iterator[bytes], int | None]:
     """The archive's bytes, read from a blocking store as they are sent, and its length if that is known before: it is
     when nothing is compressed, because everything is already."""
-    packed = [bool(_COMPRESSIBLE.fullmatch(artifact.content_type.partition(";")[0])) for artifact in artifacts]
-    archive = ZipStream(sized=not any(packed))
+    compressed = [bool(_COMPRESSIBLE.fullmatch(artifact.content_type.partition(";")[0])) for artifact in artifacts]
+    archive = ZipStream(sized=not any(compressed))
     names = entry_names([artifact.name for artifact in artifacts])
-    for artifact, name, pack in zip(artifacts, names, packed, strict=True):
+    for artifact, name, compress in zip(artifacts, names, compressed, strict=True):
         archive.add(
             _contents(store, artifact),
             name,
             size=artifact.size,
-            compress_type=ZIP_DEFLATED if pack else ZIP_STORED,
-            compress_level=_LEVEL if pack else None,
+            compress_type=ZIP_DEFLATED if compress else ZIP_STORED,
+            compress_level=_LEVEL if compress else None,
         )
-    return iter(archive), None if any(packed) else len(archive)
+    return iter(archive), None if any(compressed) else len(archive)
 
 
 def _contents(store: Store, artifact: Artifact) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
 
 _SLOWEST = 10_000
-"""Bytes a second, on average, once the first seconds of patience are over."""
+"""Bytes a second, on average, once the timeout is over."""
 _UPLOAD = re.compile(r"/api/work/jobs/[^/]+/artifacts/")
 
 
@@ -41,11 +41,11 @@ class BodyLimits:
 class _Limited:
     """The request's body, piece by piece. After its end it waits for the client to leave, as long as that takes."""
 
-    def __init__(self, receive: Receive, most: int, patience: float) -> None:
+    def __init__(self, receive: Receive, most: int, timeout: float) -> None:
         self._receive = receive
         self._left = most
         self._most = most
-        self._patience = patience
+        self._timeout = timeout
         self._ended = False
         self._began = time.monotonic()
 
@@ -68,7 +68,7 @@ class _Limited:
     def _seconds_left(self) -> float:
         """A body that drips would otherwise keep its connection for as long as it likes."""
         came = self._most - self._left
-        return self._began + self._patience + came / _SLOWEST - time.monotonic()
+        return self._began + self._timeout + came / _SLOWEST - time.monotonic()
 
 
 def _too_large(most: int) -> Problem:

@@ -16,7 +16,7 @@ from penstock.engine import commands
 from penstock.engine.commands import SeenJob
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
-from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listen import Notifications
 from penstock.job import JobState
 from penstock.server.live.lookup import Looker
 from penstock.server.live.states import Link, State
@@ -24,10 +24,10 @@ from penstock.server.live.states import Link, State
 log = logging.getLogger("penstock.server")
 
 _ECHO = 2.0
-"""Seconds after which a notice that did not arrive never will."""
+"""Seconds after which a notification that did not arrive never will."""
 _POLL = 0.75
 _LISTEN_AGAIN = 60.0
-"""Seconds of polling until it is tried again whether notices arrive."""
+"""Seconds of polling until it is tried again whether notifications arrive."""
 _IN_A_ROW = 250
 """Watchers told before others get their turn: 5,000 take a tenth of a second."""
 _ROWS = 16
@@ -37,12 +37,12 @@ _ROWS = 16
 MakeLinks = Callable[[Sequence[Artifact]], Awaitable[Sequence[Link]]]
 
 
-class _Notice(msgspec.Struct):
+class _Notification(msgspec.Struct):
     id: UUID
     state: JobState | None
 
 
-_read_notice = msgspec.json.Decoder(_Notice).decode
+_read_notification = msgspec.json.Decoder(_Notification).decode
 
 
 class Watcher(Protocol):
@@ -124,7 +124,7 @@ class Hub:
 
     @property
     def listening(self) -> bool:
-        """Whether notices arrive; where they cannot, or not yet, watched jobs are looked at all the same."""
+        """Whether notifications arrive; where they cannot, or not yet, watched jobs are looked at all the same."""
         return self._ear.listening
 
     @property
@@ -144,10 +144,10 @@ class Hub:
             await loop.stop()
 
     def hear(self, payload: str) -> None:
-        """A notice about any job of the database."""
-        notice = _read_notice(payload)
-        if notice.id in self._topics:
-            self._looker.look_at((notice.id,), ended=notice.state is None or notice.state.final)
+        """A notification about any job of the database."""
+        notification = _read_notification(payload)
+        if notification.id in self._topics:
+            self._looker.look_at((notification.id,), ended=notification.state is None or notification.state.final)
 
     def look_at_all(self, *, unsure: bool = False) -> None:
         self._looker.look_at(self._topics, unsure=unsure)
@@ -159,7 +159,7 @@ class Hub:
         job = await self._engine.arun(commands.SeeJob(topic.id))
         if job is not None:
             state = await self._describe(job)
-            if topic.state is None:  # a notice may have come meanwhile, and a look that saw more
+            if topic.state is None:  # a notification may have come meanwhile, and a look that saw more
                 self._note(topic, state)
 
     async def _tell(self, id: UUID, job: SeenJob | None) -> None:
@@ -199,7 +199,7 @@ class Hub:
 
 
 class _Ear(Loop):
-    """Listens; polls where notices do not arrive."""
+    """Listens; polls where notifications do not arrive."""
 
     name = "listening for watchers"
 
@@ -211,21 +211,21 @@ class _Ear(Loop):
 
     async def run(self) -> None:
         while True:
-            notices = Notices(self._engine, ["job"], lambda _, payload: self._hub.hear(payload))
-            if not await notices.open(_ECHO):
+            notifications = Notifications(self._engine, ["job"], lambda _, payload: self._hub.hear(payload))
+            if not await notifications.open(_ECHO):
                 await self._poll()
                 continue
             try:
                 self.listening = True
                 self._hub.look_at_all(unsure=True)
-                await notices.broken.wait()
+                await notifications.broken.wait()
                 log.debug("the connection that listens for watchers was lost; opening another")
             finally:
                 self.listening = False
-                notices.close()
+                notifications.close()
 
     async def _poll(self) -> None:
-        log.info("notices do not arrive here (a transaction pooler?): polling for watchers instead")
+        log.info("notifications do not arrive here (a transaction pooler?): polling for watchers instead")
         for _ in range(round(_LISTEN_AGAIN / _POLL)):
             self._hub.look_at_all()
             await asyncio.sleep(_POLL)

@@ -27,13 +27,13 @@ class Looker(Loop):
         self._found = found
         self._stale: dict[UUID, None] = {}
         self._ended: set[UUID] = set()
-        """Those of which a notice said that they ended."""
+        """Those of which a notification said that they ended."""
         self._unsure: set[UUID] = set()
         """Those which the database may not know to be watched."""
         self._wanted = asyncio.Event()
 
     def look_at(self, ids: Iterable[UUID], *, ended: bool = False, unsure: bool = False) -> None:
-        """`unsure` when notices may have been missed: a job that ended and was retried is a row that nobody watches."""
+        """`unsure` when notifications may have been missed: a job that ended and was retried is an unwatched row."""
         for id in ids:
             self._stale[id] = None
             if ended:

@@ -18,7 +18,7 @@ from penstock.server.work.waiting import Poll, WaitingWorkers
 
 _FIRST_LOOK = 0.25
 _LAST_LOOK = 1.0
-"""Seconds between looks where notices do not arrive."""
+"""Seconds between looks where notifications do not arrive."""
 
 _EXTEND = 1 / 3
 """Of the lease's length: so often is it extended while its worker waits."""
@@ -42,7 +42,7 @@ async def _while_connected(request: Request, poll: Poll) -> AsyncIterator[None]:
 
 
 class _Looks:
-    """When to look without having been told to: never, where notices arrive."""
+    """When to look without having been told to: never, where notifications arrive."""
 
     def __init__(self, workers: WaitingWorkers, wait: float) -> None:
         self._workers = workers

@@ -16,7 +16,7 @@ from penstock.engine import commands
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.errors import is_lost
-from penstock.engine.postgres.listen import Notices
+from penstock.engine.postgres.listen import Notifications
 from penstock.engine.postgres.statement import Statement, first
 from penstock.job import Lease
 
@@ -28,7 +28,7 @@ OUT_OF_SIGHT = 2.0
 _ECHO = 2.0
 _LISTEN_AGAIN = 60.0
 _REMEMBER = 60.0
-"""Seconds that a notice is kept for a worker that is between two requests, or comes to another process first."""
+"""Seconds that a notification is kept for a worker that is between two requests, or comes to another process first."""
 _MOST = 4096
 
 
@@ -87,7 +87,7 @@ class WaitingWorkers(Loop):
 
     @property
     def listening(self) -> bool:
-        """Whether notices arrive; where they cannot, or not yet, who waits must look now and then."""
+        """Whether notifications arrive; where they cannot, or not yet, who waits must look now and then."""
         return self._backend is not None
 
     @property
@@ -95,7 +95,7 @@ class WaitingWorkers(Loop):
         return sum(map(len, self._polls.values()))
 
     async def settle(self) -> None:
-        """Starts to listen, and waits until it is known whether notices arrive."""
+        """Starts to listen, and waits until it is known whether notifications arrive."""
         if self._task is None and not self.closing:
             self.start()
         if not self._settled.is_set():
@@ -155,7 +155,7 @@ class WaitingWorkers(Loop):
         self._leave_out(lease, queues)
 
     def _leave_out(self, lease: Lease, queues: Sequence[str] | None = None) -> None:
-        """A notice that was sent before may arrive after: it is for another."""
+        """A notification that was sent before may arrive after: it is for another."""
         registered = self._registered.pop(lease, set())
         gone = registered if queues is None else registered.intersection(queues)
         if registered - gone:
@@ -178,35 +178,35 @@ class WaitingWorkers(Loop):
 
     async def run(self) -> None:
         while True:
-            notices = Notices(self._engine, ["wake", "cancel"], self._hear)
-            hears = await notices.open(_ECHO)
+            notifications = Notifications(self._engine, ["wake", "cancel"], self._hear)
+            hears = await notifications.open(_ECHO)
             if not hears:
                 self._settled.set()
-                log.info("notices do not arrive here (a transaction pooler?): polling for workers instead")
+                log.info("notifications do not arrive here (a transaction pooler?): polling for workers instead")
                 await asyncio.sleep(_LISTEN_AGAIN)
                 continue
             try:
-                self._backend = await self._who_listens(notices)
+                self._backend = await self._who_listens(notifications)
                 self._settled.set()
                 # of what happened before, nobody was told
                 self._wake_everybody()
-                await notices.broken.wait()
+                await notifications.broken.wait()
                 log.debug("the connection that listens for workers was lost; opening another")
             finally:
                 self._backend = None
                 self._registered.clear()
-                notices.close()
+                notifications.close()
 
-    async def _who_listens(self, notices: Notices) -> int:
+    async def _who_listens(self, notifications: Notifications) -> int:
         # asked for, not taken from the handshake: a pooler may stand between
-        assert notices.connection is not None
-        notices.stop_reading()
+        assert notifications.connection is not None
+        notifications.stop_reading()
         try:
             call: Statement[Any] = Statement("select pg_backend_pid()", [], first)
-            cursor = await notices.connection.execute(call.text.encode())
+            cursor = await notifications.connection.execute(call.text.encode())
             return int(call.read(await cursor.fetchall()))
         finally:
-            notices.read()
+            notifications.read()
 
     def _hear(self, sort: str, payload: str) -> None:
         match sort:

@@ -16,7 +16,7 @@ QUEUES: Mapping[Stage, str] = {
     "transcribe_poll": "calls",
     "analyze": "calls",
 }
-"""What takes a processor waits apart from what waits for others."""
+"""What takes a processor has a queue of its own, beside that of what waits for others."""
 PHASES = {"extract_audio": (0.0, 20.0), "transcribe_start": (20.0, 30.0), "transcribe_poll": (30.0, 85.0)}
 BACKOFF = Backoff(30, cap=600, factor=2, jitter=0)
 """min(600, 30 · 2ⁿ) seconds when n attempts have failed before: 30, 60, 120, 240."""

@@ -1,7 +1,7 @@
 -- One job that a client has checked already and that carries no key and waits for nothing: an INSERT and a look at who
 -- waits. The general enqueue_jobs() costs several times as much.
 -- With p_hand the job may be handed straight to an idle worker: it is born running, under that worker's lease, and
--- travels in the notice itself, which saves the claim. Not for a transaction that goes on: the worker might leave meanwhile.
+-- travels in the notification itself, which saves the claim. Not for a transaction that goes on: the worker might leave meanwhile.
 create or replace function penstock.enqueue_plain(
   p_id uuid, p_kind text, p_args jsonb default '{}', p_queue text default 'default', p_priority int default 0,
   p_max_attempts int default 5, p_run_at timestamptz default null, p_delay double precision default 0,

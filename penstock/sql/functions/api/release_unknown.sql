@@ -1,6 +1,6 @@
 -- Gives back what a lease holds besides the jobs its worker knows of: the answer to a claim was lost on the way, or the
--- notice of a job that was handed to it. Without it such jobs would run nowhere for as long as the worker lives. Those
--- that started less than p_seconds ago are left: their notice may yet arrive. Returns the ids.
+-- notification of a job that was handed to it. Without it such jobs would run nowhere for as long as the worker lives. Those
+-- that started less than p_seconds ago are left: their notification may yet arrive. Returns the ids.
 create or replace function penstock.release_unknown(p_lease bigint, p_known uuid[], p_seconds double precision default 0)
 returns setof uuid
 language plpgsql

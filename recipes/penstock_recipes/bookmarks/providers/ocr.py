@@ -55,7 +55,7 @@ def model_in_use() -> str:
 
 async def read_text(data: bytes) -> str:
     """Line by line, from the top and from the left; empty if there are no words. Not more than MAX_LETTERS of it, and
-    no longer than about twenty seconds. The file is opened apart: what is read here is bare pixels."""
+    no longer than about twenty seconds. The file is opened in a sandboxed process: what is read here is bare pixels."""
     upright = await make_upright(data, _LONGEST, "RGB")
     stopped = threading.Event()
     try:

@@ -1,4 +1,4 @@
-"""A server behind PgBouncer in transaction mode: no notice arrives, and its workers hear of everything all the same."""
+"""A server behind PgBouncer in transaction mode: nothing is notified, and its workers hear of everything."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ async def api(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asyn
         await api.stop()
 
 
-async def test_jobs_start_and_stop_without_notices(app: Penstock, api: Api) -> None:
+async def test_jobs_start_and_stop_without_notifications(app: Penstock, api: Api) -> None:
     came, stopped = asyncio.Event(), asyncio.Event()
 
     @app.job
