@@ -595,6 +595,16 @@ CREATE FUNCTION penstock.floor_of(p_queue text, p_line integer DEFAULT 0) RETURN
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: flow_jobs(uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.flow_jobs(p_job uuid, p_limit integer DEFAULT 1000) RETURNS TABLE(id uuid, parent uuid, kind text, phase text, name text, state penstock.job_state, percent double precision, calls boolean, waits_for uuid[])
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.fold_usage() RETURNS integer
     LANGUAGE plpgsql
@@ -3097,6 +3107,10 @@ GRANT ALL ON FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit
 -- Name: FUNCTION floor_of(p_queue text, p_line integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) TO service_role;
+
+-- Name: FUNCTION flow_jobs(p_job uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.flow_jobs(p_job uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.flow_jobs(p_job uuid, p_limit integer) TO service_role;
 
 -- Name: FUNCTION fold_usage(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.fold_usage() FROM PUBLIC;

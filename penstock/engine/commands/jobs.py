@@ -93,6 +93,27 @@ class JobTree(Repeatable[list[TreeJob]], frozen=True):
     job: UUID
 
 
+class FlowJob(msgspec.Struct, frozen=True):
+    """A job in its flow. `calls`: it has called those below it itself."""
+
+    id: UUID
+    parent: UUID | None
+    kind: str
+    phase: str | None
+    name: str | None
+    state: JobState
+    percent: float
+    calls: bool
+    waits_for: Sequence[UUID]
+
+
+class FlowJobs(Repeatable[list[FlowJob]], frozen=True):
+    """A flow and the jobs below it, from the top."""
+
+    job: UUID
+    limit: int = 1000
+
+
 # As their owners see them. A user's commands run under their role, where the database decides what there is to see.
 
 

@@ -3,6 +3,16 @@
 from collections.abc import Sequence
 
 from penstock.server.dashboard.page import Section
-from penstock.server.dashboard.pages import job, jobs, overview, queues
+from penstock.server.dashboard.pages import audit, flow, job, jobs, overview, queues, schedules, usage, workers
 
-SECTIONS: Sequence[Section] = (overview.section, jobs.section, job.section, queues.section)
+SECTIONS: Sequence[Section] = (
+    overview.section,
+    jobs.section,
+    job.section,
+    flow.section,
+    queues.section,
+    workers.section,
+    schedules.section,
+    usage.section,
+    audit.section,
+)

@@ -58,6 +58,8 @@ def filter_of(query: QueryParams) -> Mapping[str, Any]:
     for name, field in (("after", "created_after"), ("until", "created_before")):
         if text := query.get(name):
             filter[field] = _moment(name, text)
+    if parent := _uuid("parent", query.get("parent")):
+        filter["parent"] = parent
     if "id" in filter and not re.fullmatch(r"[0-9a-fA-F-]{1,36}", filter["id"]):
         raise InvalidInput("id", f"must be the beginning of a job's id, not {filter['id']!r}")
     return checked_filter(filter)  # type: ignore[arg-type]

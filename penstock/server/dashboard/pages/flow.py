@@ -1,0 +1,35 @@
+"""A flow as a graph, with the states of its jobs as they are now."""
+
+from uuid import UUID
+
+from penstock.engine import commands
+from penstock.server.dashboard import graph
+from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.http.problems import not_found
+
+section = Section()
+
+MOST = 1000
+"""Jobs of a flow that are looked at."""
+
+
+@section.page("/flows/{id}", "Flow", under="/jobs")
+async def flow(look: Look) -> Context:
+    try:
+        id = UUID(look.path["id"])
+    except ValueError:
+        raise not_found() from None
+    jobs = await look.run(commands.FlowJobs(id, MOST + 1))
+    if not jobs:
+        raise not_found()
+    top = jobs[0]
+    states: dict[str, int] = {}
+    for job in jobs[1:MOST]:
+        states[job.state.value] = states.get(job.state.value, 0) + 1
+    return {
+        "top": top,
+        "drawing": graph.draw(jobs[:MOST]),
+        "size": (graph.WIDTH, graph.HEIGHT),
+        "states": states,
+        "cut_at": MOST if len(jobs) > MOST else None,
+    }

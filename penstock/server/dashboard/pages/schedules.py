@@ -1,0 +1,58 @@
+"""Schedules: when each runs next, and what came of the last time."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from penstock.cron import RecordedSchedule, next_tick
+from penstock.engine import commands
+from penstock.errors import InvalidInput
+from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+
+section = Section()
+
+AHEAD = 3
+"""Ticks that are shown."""
+
+
+class Row(NamedTuple):
+    schedule: RecordedSchedule
+    ticks: Sequence[datetime]
+
+
+@section.page("/schedules", "Schedules", icon="schedules")
+async def schedules(look: Look) -> Context:
+    recorded = await look.run(commands.ListSchedules())
+    rows = [Row(each, _ticks(each, recorded.now)) for each in recorded.schedules]
+    return {"rows": rows}
+
+
+def _ticks(schedule: RecordedSchedule, now: datetime) -> list[datetime]:
+    if schedule.paused:
+        return []
+    ticks: list[datetime] = []
+    try:
+        while len(ticks) < AHEAD:
+            ticks.append(next_tick(schedule.cron, schedule.tz, ticks[-1] if ticks else now))
+    except InvalidInput:
+        # one that never comes again
+        pass
+    return ticks
+
+
+@section.action("/schedules/run")
+async def run(look: Look, form: Form) -> Done:
+    handle = await look.services.app.operator(look.session.name).arun_schedule(form["name"])
+    return Done(f"A job of {form['name']} was enqueued.", f"/jobs/{handle.id}")
+
+
+@section.action("/schedules/pause")
+async def pause(look: Look, form: Form) -> Done:
+    await look.services.app.operator(look.session.name).apause_schedule(form["name"])
+    return Done(f"{form['name']} is paused.", "/schedules")
+
+
+@section.action("/schedules/resume")
+async def resume(look: Look, form: Form) -> Done:
+    await look.services.app.operator(look.session.name).aresume_schedule(form["name"])
+    return Done(f"{form['name']} goes on.", "/schedules")

@@ -1,0 +1,106 @@
+"""Workers, schedules, usage, flows and what operators did, each on its page."""
+
+import asyncio
+import re
+
+import pytest
+
+from penstock import Flow, Penstock
+from tests.kit.working import working
+from tests.server.dashboard.browsing import Browser, token_of
+
+PAGES = ["/workers", "/schedules", "/usage", "/audit"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_an_empty_page_says_so_and_a_stranger_sees_none(operator: Browser, path: str) -> None:
+    page = await operator.get(path)
+    assert page.status_code == 200
+    assert 'class="empty"' in page.text
+    operator.client.cookies.clear()
+    assert (await operator.get(path)).headers["location"].endswith("/login" + f"?next=%2F{path[1:]}")
+
+
+async def test_workers_are_shown_with_what_each_does(app: Penstock, operator: Browser) -> None:
+    begun, end = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def bake() -> None:
+        begun.set()
+        await end.wait()
+
+    async with working(app, {"default": 2}, name="oven-1"):
+        handle = await bake.aenqueue()
+        await asyncio.wait_for(begun.wait(), 20)
+        page = (await operator.get("/workers")).text
+        end.set()
+    assert "oven-1" in page
+    assert f"/jobs/{handle.id}" in page
+
+
+async def test_a_schedule_is_run_paused_and_resumed_by_operators_only(app: Penstock, operator: Browser) -> None:
+    @app.job
+    async def report() -> None: ...
+
+    await app.schedules.aset("weekly", "0 8 * * MON", "report", {})
+    ran = await operator.do("/schedules/run", "/schedules", name="weekly")
+    assert re.search(r"/jobs/[0-9a-f-]{36}$", ran.headers["location"])
+    await operator.do("/schedules/pause", "/schedules", name="weekly")
+    assert "paused" in (await operator.get("/schedules")).text
+    await operator.do("/schedules/resume", "/schedules", name="weekly")
+    [schedule] = await app.schedules.alist()
+    assert not schedule.paused
+    audit = (await operator.get("/audit")).text
+    assert audit.index("resume schedule") < audit.index("pause schedule") < audit.index("run schedule")
+    assert (await operator.do("/schedules/run", "/schedules", name="missing")).status_code == 422
+
+    viewer = await operator.sign_in(token_of("vera", "viewer"))
+    page = (await viewer.get("/schedules")).text
+    assert "weekly" in page
+    assert "Run now" not in page
+    assert (await viewer.do("/schedules/run", name="weekly")).status_code == 403
+
+
+async def test_usage_is_summed_by_kind_and_organisation(app: Penstock, operator: Browser) -> None:
+    @app.job
+    async def scan() -> None: ...
+
+    for org in ("acme", "acme", "umbrella"):
+        await scan.using(org=org).aenqueue()
+    await app.atick(limit=10)
+    page = (await operator.get("/usage")).text
+    assert page.index("acme") < page.index("umbrella")
+    assert "umbrella" not in (await operator.get("/usage?org=acme")).text
+
+
+async def test_a_flow_is_drawn(app: Penstock, operator: Browser) -> None:
+    @app.job
+    async def page(n: int) -> None: ...
+
+    @app.job
+    async def bind() -> None: ...
+
+    flow = Flow(bind.prepare())
+    first = flow.add(page.prepare(1))
+    flow.add(page.prepare(2), after=[first])
+    handle = await app.aenqueue(flow)
+    shown = await operator.get(f"/flows/{handle.id}")
+    assert shown.status_code == 200
+    assert shown.text.count('class="node') == 3
+    assert shown.text.count('class="edge') == 2
+    assert (await operator.get("/flows/01a1e46f-0000-7000-8000-000000000000")).status_code == 404
+    assert (await operator.get("/flows/x")).status_code == 404
+
+
+async def test_what_operators_did_is_on_record_page_by_page(app: Penstock, operator: Browser) -> None:
+    ada = app.operator("ada@example.com")
+    for n in range(60):
+        await ada.apause_queue(f"queue {n}")
+    first = (await operator.get("/audit")).text
+    assert "ada@example.com" in first
+    assert "queue 59" in first
+    assert "queue 3 <" not in first
+    older = re.search(r'href="([^"]*before=\d+)"', first)
+    assert older
+    assert "queue 3 <" in (await operator.get(older[1])).text
+    assert (await operator.get("/audit?before=x")).status_code == 422
