@@ -66,7 +66,7 @@ async def test_a_lost_connection_is_taken_up_where_it_was(opened: Page, tried: S
         "request", lambda each: asked.append(each.headers.get("last-event-id")) if "/stream" in each.url else None
     )
     await opened.goto(f"{tried.wire.address}/try")
-    await opened.wait_for_function("globalThis.penstock")
+    await opened.wait_for_function("() => globalThis.penstock")
     await opened.evaluate("token => penstock.configure({token})", token())
     id = await start(opened, name="cut")
     await watch(opened, id)
@@ -88,12 +88,19 @@ async def test_where_no_stream_passes_it_is_asked_instead(opened: Page, tried: S
         await route.fulfill(status=200, content_type="text/html", body="<p>a proxy's own idea</p>")
 
     polls: list[int] = []
+    await opened.clock.install()
     id = await start(opened, name="polled")
     opened.on("response", lambda each: polls.append(each.status) if each.url.endswith(id) else None)
     await opened.route("**/stream*", swallow)
     await watch(opened, id)
-    await until(lambda: 304 in polls)
+
+    async def seconds_pass() -> list[int]:
+        await opened.clock.run_for(1000)
+        return polls
+
+    await until(seconds_pass, so=lambda polls: 304 in polls)
     tried.let("polled", 2)
+    await until(seconds_pass, so=lambda polls: polls.count(200) >= 2)
     job = await ended(opened, id)
     assert job["state"] == "succeeded"
     assert len(job["artifacts"]) == 1

@@ -67,8 +67,12 @@ async def tab(profile: "BrowserContext") -> AsyncIterator["Page"]:
 
 
 async def refuse_barriers(tab: "Page") -> None:
-    """What axe finds that keeps somebody from using the page."""
+    """What axe finds that keeps somebody from using the page: everything in light, the colours again in dark."""
     from axe_playwright_python.async_playwright import Axe
 
+    await tab.emulate_media(color_scheme="light")
     found = await Axe().run(tab)
+    assert found.violations_count == 0, found.generate_report()
+    await tab.emulate_media(color_scheme="dark")
+    found = await Axe().run(tab, options={"runOnly": ["color-contrast"]})
     assert found.violations_count == 0, found.generate_report()

@@ -11,6 +11,7 @@ import httpx
 
 from penstock import Penstock
 from penstock.server import Server, ServerSettings
+from penstock.server.auth.development import SignIn
 from penstock.server.http.uvicorn import HttpServer
 from penstock.server.live.hub import Hub
 from tests.kit.until import soon
@@ -57,9 +58,11 @@ async def running(server: Server, listening: socket.socket) -> AsyncIterator[str
 
 
 @asynccontextmanager
-async def served(app: Penstock, **settings: Any) -> AsyncIterator[Served]:
-    """The application's server while the block lasts, with the service key and the secret of the tests."""
-    server = Server(app, ServerSettings(**{"service_key": KEY, "jwt_secret": SECRET} | settings))
+async def served(app: Penstock, *, sign_in: bool = False, **settings: Any) -> AsyncIterator[Served]:
+    """The application's server while the block lasts, with the service key and the secret of the tests; with links to
+    `sign_in` by as `penstock up` has them."""
+    chosen = ServerSettings(**{"service_key": KEY, "jwt_secret": SECRET} | settings)
+    server = Server(app, chosen, SignIn(chosen) if sign_in else None)
     async with (
         running(server, open_port()) as address,
         httpx.AsyncClient(base_url=address, timeout=90) as client,

@@ -68,7 +68,7 @@ function askForToken() {
     " has printed, or make a token: ", h("code", {}, "penstock token --sub ada"));
   const asked = h("div", { class: "card sign-in" }, h("h1", {}, "Who is it?"), how, form);
   document.querySelector("main").after(h("main", {}, asked));
-  document.querySelector("main[hidden]").remove();
+  for (const each of document.querySelectorAll("main[hidden], .skip")) each.remove();
   return new Promise(() => {});
 }
 
@@ -83,6 +83,7 @@ async function showMenu() {
       return link;
     }),
   );
+  menu.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 /** An element. Text is text: nothing here is ever parsed as HTML. */
@@ -113,7 +114,7 @@ export function onSubmit(form, send) {
   });
 }
 
-/** A control is meant by a field that ends as its name does, or its `data-field`. */
+/** A control is meant by fields that end as its name does, or as one of its `data-field`. */
 function showProblems(form, fields) {
   for (const old of form.querySelectorAll(".wrong")) old.remove();
   for (const control of form.querySelectorAll("[aria-invalid]")) {
@@ -123,6 +124,7 @@ function showProblems(form, fields) {
   let first = null;
   for (const [field, problem] of Object.entries(fields)) {
     const control = controlOf(form, field);
+    if (control?.hasAttribute("aria-invalid")) continue;
     const said = h("p", { class: "wrong", role: "alert", id: `wrong-${Math.random().toString(36).slice(2)}` });
     said.textContent = control || !field ? problem : `${field}: ${problem}`;
     if (control) {
@@ -137,8 +139,8 @@ function showProblems(form, fields) {
 
 function controlOf(form, field) {
   return [...form.elements].find((each) => {
-    const name = each.dataset.field ?? each.name;
-    return name && (field === name || field.endsWith(`.${name}`));
+    const names = (each.dataset.field ?? each.name).split(" ").filter(Boolean);
+    return names.some((name) => field === name || field.endsWith(`.${name}`));
   });
 }
 

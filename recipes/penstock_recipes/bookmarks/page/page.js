@@ -41,7 +41,7 @@ function draw(article, bookmark) {
   const image = bookmark.screenshot ?? bookmark.og_image;
   const name = h("h2", {}, h("a", { href: bookmark.url, rel: "noreferrer noopener", target: "_blank" }, title));
   article.replaceChildren(
-    h("div", { class: "shot" }, image ? h("img", { src: image, alt: facts.img_caption || `What ${site.hostname} looks like`, loading: "lazy" }) : null),
+    h("div", { class: bookmark.screenshot ? "shot" : "shot whole" }, image ? h("img", { src: image, alt: facts.img_caption || `What ${site.hostname} looks like`, loading: "lazy" }) : null),
     h(
       "div",
       { class: "told" },
@@ -49,7 +49,7 @@ function draw(article, bookmark) {
       name,
       bookmark.description ? h("p", { class: "small" }, bookmark.description) : null,
       facts.img_caption ? h("p", { class: "small quiet" }, facts.img_caption) : null,
-      facts.ocr ? h("blockquote", {}, facts.ocr) : null,
+      facts.ocr && !facts.img_caption?.includes(facts.ocr) ? h("blockquote", {}, facts.ocr) : null,
       tags(facts),
       isDone(bookmark) ? null : follower(article, bookmark),
     ),

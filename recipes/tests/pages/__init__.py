@@ -1,0 +1,1 @@
+"""The recipes' pages, in a real browser."""

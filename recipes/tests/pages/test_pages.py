@@ -1,0 +1,152 @@
+"""Each page as somebody uses it: the form, the progress, the result; and that anybody can."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from calls.providers import recording
+from pages.site import SAID, Site
+from tests.kit.browser import IN_A_BROWSER, PHONE, refuse_barriers
+
+pytestmark = IN_A_BROWSER
+WITHIN = 60_000
+"""Milliseconds that a whole recipe may take, on a machine that has other work."""
+
+
+@pytest.fixture(autouse=True)
+def patience() -> None:
+    expect.set_options(timeout=WITHIN)
+
+
+async def open_page(tab: Page, recipes: Site, path: str) -> None:
+    await tab.goto(recipes.link(path))
+    await expect(tab.locator("main")).to_be_visible()
+    assert tab.url == recipes.served.address + path, "the code is gone from the address"
+
+
+async def check_looks(tab: Page) -> None:
+    """In both themes, and on a telephone, where nothing may stick out."""
+    await refuse_barriers(tab)
+    await tab.set_viewport_size(PHONE)
+    wide = await tab.evaluate("document.documentElement.scrollWidth")
+    assert wide <= PHONE["width"]
+
+
+async def has_loaded(tab: Page, selector: str) -> None:
+    await tab.wait_for_function(
+        "selector => { const all = [...document.querySelectorAll(selector)];"
+        " return all.length && all.every(each => each.complete && each.naturalWidth) }",
+        arg=selector,
+        timeout=WITHIN,
+    )
+
+
+async def test_exports(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/exports")
+    await expect(tab.get_by_text("Nothing yet.")).to_be_visible()
+    name = tab.get_by_label("Name")
+    await expect(name).to_have_value("Ada Wiśniewska")
+    await name.fill("Ada\u0000")
+    await tab.get_by_role("button", name="Make the PDF").click()
+    await expect(tab.get_by_role("alert")).to_be_visible()
+    await expect(name).to_have_attribute("aria-invalid", "true")
+    await name.fill("Ada Nowak")
+    await tab.get_by_label("Classic").check()
+    await tab.get_by_role("button", name="Make the PDF").press("Enter")
+    await has_loaded(tab, ".sheets img")
+    assert await tab.locator(".sheets img").count() == 1
+    pdf = await tab.request.get(str(await tab.get_by_role("link", name="Download the PDF").get_attribute("href")))
+    assert (await pdf.body()).startswith(b"%PDF-")
+    line = tab.locator("#earlier li")
+    await expect(line).to_contain_text("Ada Nowak.pdf")
+    await expect(line).to_contain_text("classic, 1 page")
+    await check_looks(tab)
+    await tab.get_by_role("button", name="Delete Ada Nowak.pdf").click()
+    await expect(tab.get_by_text("Nothing yet.")).to_be_visible()
+
+
+async def test_readings(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/readings")
+    await tab.get_by_role("button", name="Begin the reading").click()
+    await expect(tab.get_by_role("progressbar", name="The reading")).to_be_visible()
+    chapters = tab.locator(".chapters button")
+    await expect(chapters).to_have_count(2)
+    await has_loaded(tab, ".cover img")
+    await expect(tab.locator("#book")).to_contain_text("For Ada")
+    audio = tab.locator("audio")
+    first = await audio.get_attribute("src")
+    await chapters.nth(1).press("Enter")
+    await expect(chapters.nth(1)).to_have_attribute("aria-current", "true")
+    assert await audio.get_attribute("src") != first
+    await expect(tab.locator("article")).to_contain_text("A short chapter about")
+    await tab.wait_for_function("() => document.querySelector('audio').readyState > 0", timeout=WITHIN)
+    assert await audio.evaluate("audio => audio.duration") > 1
+    await expect(tab.locator("#earlier li")).to_have_count(1)
+    await check_looks(tab)
+
+
+async def test_bookmarks(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/bookmarks")
+    await expect(tab.get_by_text("Nothing is kept yet")).to_be_visible()
+    address = tab.get_by_label("Address")
+    await address.fill("http://10.0.0.1/")
+    await tab.get_by_role("button", name="Keep it").click()
+    await expect(tab.get_by_role("alert")).to_contain_text("private")
+    await address.fill(recipes.website.at("/card.png"))
+    await address.press("Enter")
+    card = tab.locator("article")
+    await expect(card).to_contain_text("400 × 200")
+    await has_loaded(tab, ".shot img")
+    await expect(card.locator("penstock-progress")).to_have_count(0)
+    await check_looks(tab)
+    await tab.get_by_role("button", name="Delete card.png").click()
+    await expect(tab.get_by_text("Nothing is kept yet")).to_be_visible()
+
+
+async def test_calls(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/calls")
+    sound = {"name": "order.wav", "mimeType": "audio/wav", "buffer": recording(1.5)}
+    await tab.get_by_label("Choose a file").set_input_files(sound)  # type: ignore[arg-type]
+    await tab.get_by_role("button", name="Upload it").click()
+    lines = tab.locator(".said button")
+    await expect(lines).to_have_count(len(SAID))
+    await expect(tab.locator(".said h3")).to_have_text(["Speaker 1", "Speaker 2", "Speaker 1"])
+    await tab.wait_for_function("() => document.querySelector('audio').readyState > 0", timeout=WITHIN)
+    await tab.locator("audio").evaluate("audio => { audio.play = async () => {} }")
+    await lines.nth(1).click()
+    await expect(lines.nth(1)).to_have_attribute("aria-current", "true")
+    assert await tab.locator("audio").evaluate("audio => audio.currentTime") == SAID[1].start
+    await expect(tab.locator(".measures")).to_contain_text("Words a minute")
+    await expect(tab.locator("#calls [aria-current]")).to_contain_text("order.wav")
+    await check_looks(tab)
+
+
+async def test_the_first_page_leads_to_the_others(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/recipes")
+    doors = tab.locator(".door h2")
+    await expect(doors).to_contain_text(["Exports", "Readings", "Bookmarks", "Calls"])
+    await has_loaded(tab, ".door img")
+    await check_looks(tab)
+    await tab.get_by_role("navigation").get_by_role("link", name="Exports").click()
+    await expect(tab.get_by_role("heading", level=1)).to_have_text("A résumé, set in type")
+    await expect(tab.locator(".who")).to_contain_text("ada")
+
+
+async def test_whoever_has_no_key_is_asked_for_one(tab: Page, recipes: Site) -> None:
+    await tab.goto(f"{recipes.served.address}/calls")
+    token = tab.get_by_label("Token")
+    await token.fill("not.a.token")
+    await token.press("Enter")
+    await expect(tab.get_by_role("alert")).to_contain_text("make another")
+    await check_looks(tab)
+    await token.fill(str(recipes.sign_in.token(recipes.sign_in.code)))
+    await token.press("Enter")
+    await expect(tab.get_by_role("heading", level=1)).to_have_text("Calls, word for word")
+
+
+@pytest.mark.slow
+async def test_a_page_is_bookmarked_with_a_screenshot(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/bookmarks")
+    await tab.get_by_label("Address").fill(recipes.website.at("/"))
+    await tab.get_by_role("button", name="Keep it").click()
+    await expect(tab.locator("article h2")).to_have_text("Penstock & co")
+    await has_loaded(tab, ".shot:not(.whole) img")
