@@ -4,10 +4,13 @@ template what it shows. `docs/changing.md` walks through adding one."""
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
+from uuid import UUID
 
 from starlette.datastructures import QueryParams
 
 from penstock.engine.commands.command import Command
+from penstock.errors import InvalidInput
+from penstock.operations import Operator
 from penstock.server.dashboard.looks import Looks
 from penstock.server.dashboard.session import Session
 from penstock.server.dependencies import Services
@@ -27,6 +30,11 @@ class Look:
     looks: Looks
     live: bool = False
     """It is looked at again because it is open somewhere: then an answer of this second will do."""
+
+    @property
+    def operator(self) -> Operator:
+        """What whoever looks does by hand: each deed leaves a line that says who it was."""
+        return self.services.app.operator(self.session.name)
 
     async def run(self, command: Command[T]) -> T:
         """Asks the engine. Pages that are open ask once a second together, not each for itself."""
@@ -53,7 +61,27 @@ class Page:
 
 
 class Form(dict[str, str]):
-    """What was sent with an action, by name."""
+    """What was sent with an action, by name; InvalidInput for what an action needs and was not sent."""
+
+    def __missing__(self, name: str) -> str:
+        raise InvalidInput(name, "is missing")
+
+    def id(self, name: str) -> UUID:
+        try:
+            return UUID(self[name])
+        except ValueError:
+            raise InvalidInput(name, f"must be an id, not {self[name]!r}") from None
+
+    def text(self, name: str) -> str | None:
+        """None when nothing was entered."""
+        return self.get(name, "").strip() or None
+
+    def whole_number(self, name: str) -> int | None:
+        text = self.text(name)
+        try:
+            return int(text) if text is not None else None
+        except ValueError:
+            raise InvalidInput(name, f"must be a whole number, not {text!r}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,9 @@ async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]
         ready = [job is not None and job.state is state for job, state in zip(states, wanted, strict=True)]
         return all(ready) and bool(states[2] and states[2].progress)
 
+    ada = app.operator("ada@example.com (5b1f)")
+    await ada.apause_queue("imports")
+    await ada.acancel(queue="imports", kind="import_contacts", id=str(jobs[0].id)[:4], reason="a test")
     await until(settled, 60)
     return running.id, failed.id, done.id, later.id, flow.id
 

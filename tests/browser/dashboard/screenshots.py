@@ -30,6 +30,12 @@ def pages(shown: Scene) -> dict[str, str]:
         "job-flow": f"/jobs/{shown.flow}",
         "queues": "/queues",
         "queue": "/queues/mail",
+        "change": "/jobs/change?action=cancel&queue=imports",
+        "flow": f"/flows/{shown.flow}",
+        "workers": "/workers",
+        "schedules": "/schedules",
+        "usage": "/usage",
+        "audit": "/audit",
         "missing": "/jobs/0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f",
     }
 

@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 
 from penstock.server.dashboard.page import Section
-from penstock.server.dashboard.pages import audit, flow, job, jobs, overview, queues, schedules, usage, workers
+from penstock.server.dashboard.pages import (
+    audit,
+    changes,
+    flow,
+    job,
+    jobs,
+    overview,
+    queues,
+    schedules,
+    usage,
+    workers,
+)
 
 SECTIONS: Sequence[Section] = (
     overview.section,
     jobs.section,
+    changes.section,
     job.section,
     flow.section,
     queues.section,

@@ -1,7 +1,5 @@
 """What operators did, and what is still being done in the background."""
 
-from uuid import UUID
-
 from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
@@ -27,7 +25,7 @@ async def audit(look: Look) -> Context:
 
 @section.action("/operations/cancel")
 async def cancel_operation(look: Look, form: Form) -> Done:
-    ended = not await look.services.app.operator(look.session.name).acancel_operation(UUID(form["id"]))
+    ended = not await look.operator.acancel_operation(form.id("id"))
     return Done("It had ended already." if ended else "It stops; what it has done stays done.", "/audit")
 
 

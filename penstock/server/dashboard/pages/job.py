@@ -8,11 +8,12 @@ from uuid import UUID
 
 from penstock.artifact import Artifact
 from penstock.engine import commands
-from penstock.engine.commands import RunningJob
+from penstock.engine.commands import Operation, RunningJob
+from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
 from penstock.server.dashboard.files import preview_of, read_text
 from penstock.server.dashboard.mask import masked, masked_text
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.http.problems import not_found
 
 section = Section()
@@ -47,6 +48,8 @@ async def job(look: Look) -> Context:
     if job is None:
         raise not_found()
     reveal = look.session.operates and look.query.get("reveal") == "1"
+    if reveal and not look.live:
+        await look.services.app.engine.arun(commands.AddAudit(look.session.name, "reveal_secrets", str(job.id), {}))
     seen = _plainly if reveal else masked
     worker = await _worker(look, job)
     children = await look.run(commands.ListJobs({"parent": str(job.id)}, None, CHILDREN + 1)) if _is_flow(job) else []
@@ -67,9 +70,53 @@ async def job(look: Look) -> Context:
         "steps": [(step.name, seen(step.output), step.done_at) for step in steps],
         "files": await _files(look, job),
         "progress": {name: job.progress.get(name) for name in _PROGRESS},
+        "queues": look.services.app.queue_names,
         "waited": _seconds(job.run_at, job.started_at),
         "took": _seconds(job.started_at, job.finished_at),
     }
+
+
+@section.action("/jobs/{id}/retry")
+async def retry(look: Look, form: Form) -> Done:
+    done = await look.operator.aretry(ids=[_id(look)], to_queue=form.text("queue"))
+    return _done(look, done, "It is alive again.", "There was nothing to retry.")
+
+
+@section.action("/jobs/{id}/cancel")
+async def cancel(look: Look, form: Form) -> Done:
+    done = await look.operator.acancel(ids=[_id(look)], reason=form.text("reason"))
+    return _done(look, done, "It is cancelled, or has been asked to stop.", "It had ended already.")
+
+
+@section.action("/jobs/{id}/move")
+async def move(look: Look, form: Form) -> Done:
+    queue = form.text("queue")
+    if queue is None:
+        raise InvalidInput("queue", "must name the queue to move it to")
+    done = await look.operator.amove(queue, ids=[_id(look)])
+    return _done(look, done, f"It is in {queue} now.", "It was not moved: it has started, or was there already.")
+
+
+@section.action("/jobs/{id}/priority")
+async def set_priority(look: Look, form: Form) -> Done:
+    priority = form.whole_number("priority")
+    if priority is None:
+        raise InvalidInput("priority", "must be a whole number")
+    done = await look.operator.aset_priority(priority, ids=[_id(look)])
+    return _done(
+        look, done, f"Its priority is {priority} now.", "It was not changed: it has started, or had it already."
+    )
+
+
+@section.action("/jobs/{id}/purge")
+async def purge(look: Look, _: Form) -> Done:
+    done = await look.operator.apurge(ids=[_id(look)])
+    told = "It is deleted." if done.done else "It was not deleted: it has not finished."
+    return Done(told, "/jobs" if done.done else f"/jobs/{_id(look)}")
+
+
+def _done(look: Look, operation: Operation, changed: str, unchanged: str) -> Done:
+    return Done(changed if operation.done else unchanged, f"/jobs/{_id(look)}")
 
 
 def _id(look: Look) -> UUID:

@@ -1,7 +1,11 @@
 """Queues: all of them, and each with its settings."""
 
+from urllib.parse import quote
+
 from penstock.engine import commands
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.errors import InvalidInput
+from penstock.queue import Settings
+from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.dashboard.pages.overview import queue_rows
 from penstock.server.http.problems import Problem
 
@@ -15,6 +19,53 @@ SETTINGS = (
     ("rate_period", "Period", "seconds"),
 )
 """Those that are changed here, with what they count."""
+
+
+@section.action("/queues/pause")
+async def pause(look: Look, form: Form) -> Done:
+    name = _name(form)
+    await look.operator.apause_queue(name)
+    return Done(f"{name} is paused: no job of it starts, those that run go on.", _path(name))
+
+
+@section.action("/queues/resume")
+async def resume(look: Look, form: Form) -> Done:
+    name = _name(form)
+    await look.operator.aresume_queue(name)
+    return Done(f"Jobs of {name} start again.", _path(name))
+
+
+@section.action("/queues/limits")
+async def set_limits(look: Look, form: Form) -> Done:
+    """An empty field takes its limit away; one that was not sent stays."""
+    name = _name(form)
+    limits: Settings = {}
+    for key, *_ in SETTINGS:
+        if key == "rate_period":
+            if form.text(key) is not None:
+                limits["rate_period"] = _seconds(key, form)
+        elif key in form:
+            limits[key] = form.whole_number(key)  # type: ignore[literal-required]
+    await look.operator.aset_queue(name, **limits)
+    return Done(f"The limits of {name} are changed.", _path(name))
+
+
+def _name(form: Form) -> str:
+    name = form.text("name")
+    if name is None:
+        raise InvalidInput("name", "must name a queue")
+    return name
+
+
+def _seconds(key: str, form: Form) -> float:
+    try:
+        return float(form[key])
+    except ValueError:
+        raise InvalidInput(key, f"must be a number of seconds, not {form[key]!r}") from None
+
+
+def _path(name: str) -> str:
+    return f"/queues/{quote(name, safe='')}"
 
 
 @section.page("/queues", "Queues", icon="queues")

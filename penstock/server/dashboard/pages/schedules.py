@@ -42,17 +42,17 @@ def _ticks(schedule: RecordedSchedule, now: datetime) -> list[datetime]:
 
 @section.action("/schedules/run")
 async def run(look: Look, form: Form) -> Done:
-    handle = await look.services.app.operator(look.session.name).arun_schedule(form["name"])
+    handle = await look.operator.arun_schedule(form["name"])
     return Done(f"A job of {form['name']} was enqueued.", f"/jobs/{handle.id}")
 
 
 @section.action("/schedules/pause")
 async def pause(look: Look, form: Form) -> Done:
-    await look.services.app.operator(look.session.name).apause_schedule(form["name"])
+    await look.operator.apause_schedule(form["name"])
     return Done(f"{form['name']} is paused.", "/schedules")
 
 
 @section.action("/schedules/resume")
 async def resume(look: Look, form: Form) -> Done:
-    await look.services.app.operator(look.session.name).aresume_schedule(form["name"])
+    await look.operator.aresume_schedule(form["name"])
     return Done(f"{form['name']} goes on.", "/schedules")

@@ -27,6 +27,11 @@ document.addEventListener("click", (event) => {
   });
 });
 
+document.addEventListener("change", (event) => {
+  const form = event.target.dataset.picks;
+  if (form) for (const each of document.querySelectorAll(`input[name=ids][form=${form}]`)) each.checked = event.target.checked;
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
@@ -37,7 +42,7 @@ document.addEventListener("keydown", (event) => {
 // empty fields of a filter do not belong into the address
 document.addEventListener("submit", (event) => {
   if (event.target.method !== "get") return;
-  for (const field of event.target.elements) if (!field.value) field.disabled = true;
+  for (const field of event.target.elements) if (!field.value && field !== event.submitter) field.disabled = true;
   setTimeout(() => { for (const field of event.target.elements) field.disabled = false; });
 });
 
