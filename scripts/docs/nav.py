@@ -6,7 +6,17 @@ from pathlib import Path
 Entry = str | Mapping[str, "str | Sequence[Entry]"]
 
 NAV: list[Entry] = [
-    {"Start": ["index.md", "installing.md"]},
+    {
+        "Start": [
+            "index.md", "tutorial.md", "installing.md", "comparison.md",
+            {
+                "Coming from": [
+                    {"Celery": "coming-from/celery.md"}, {"RQ": "coming-from/rq.md"},
+                    {"procrastinate": "coming-from/procrastinate.md"}, {"pg-boss": "coming-from/pg-boss.md"},
+                ]
+            },
+        ]
+    },
     {
         "Concepts": [
             "concepts/jobs.md", "concepts/leases.md", "concepts/claims.md", "concepts/flows.md", "concepts/history.md",
@@ -29,12 +39,14 @@ NAV: list[Entry] = [
             },
             {
                 "HTTP": [
-                    "guides/server.md", "guides/auth.md", "guides/dashboard.md", "guides/applications.md",
+                    "guides/server.md", "guides/fastapi.md", "guides/auth.md", "guides/dashboard.md",
+                    "guides/applications.md",
                 ]
             },
             {
                 "In production": [
-                    "guides/deploying.md", "guides/operations.md", "guides/monitoring.md", "guides/pgbouncer.md",
+                    "guides/deploying.md", "guides/operations.md", "guides/monitoring.md", "guides/security.md",
+                    "guides/database-rights.md", "guides/pgbouncer.md", "guides/troubleshooting.md", "guides/faq.md",
                 ]
             },
             {"More": ["guides/", "/"]},

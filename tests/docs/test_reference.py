@@ -63,3 +63,19 @@ def test_every_public_name_is_on_a_page() -> None:
     pages = dict(python.pages())
     shown = "\n".join(pages.values())
     assert [name for name in penstock.__all__ if f"::: penstock.{name}\n" not in shown] == []
+
+
+def test_the_errors_that_troubleshooting_quotes_are_those_of_the_code() -> None:
+    code = "\n".join(
+        path.read_text("utf-8") for path in (ROOT / "penstock").rglob("*") if path.suffix in (".py", ".sql")
+    )
+    joined = re.sub(r'"\s*\n\s*f?"', "", code).replace("`", "").replace("''", "'")
+    page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
+    messages = [
+        quoted for row in re.findall(r"^\| ([^|]*) \|", page, re.MULTILINE) for quoted in re.findall(r"`([^`]+)`", row)
+    ]
+    # what is made up for the example: values in quotation marks, numbers, what is left out
+    parts = [part.strip(" :,()?;") for message in messages for part in re.split(r"'[^']*'|…|\d[\d.]*|[()]", message)]
+    sought = [part for part in parts if len(part) > 11 and not part.startswith(("penstock.", "Retry-After"))]
+    assert len(sought) > 25
+    assert [part for part in sought if part not in joined] == []
