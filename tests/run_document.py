@@ -7,11 +7,14 @@ project is code of theirs, which is not installed here, and only has to be well-
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
@@ -38,6 +41,11 @@ def blocks(document: Path) -> Iterator[Block]:
 
 
 def run(document: Path) -> None:
+    with Shell() as shell:
+        _run(document, shell)
+
+
+def _run(document: Path, shell: "Shell") -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(document):
         name = f"{document}:{block.line}"
@@ -55,9 +63,43 @@ def run(document: Path) -> None:
                     connection.execute(block.code.encode())
             case Block(language="sh"):
                 # these make targets are run by those who run this
-                subprocess.run(["bash", "-euo", "pipefail", "-c", OURSELVES.sub("", block.code)], check=True)
+                shell.run(OURSELVES.sub("", block.code), name)
             case _:
                 _check(block, name)
+
+
+class Shell:
+    """One for all blocks of a document, as a reader has one terminal: what runs in the background goes on from block to
+    block, variables stay, and at the end nothing is left behind."""
+
+    def __init__(self) -> None:
+        self._bash: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> "Shell":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bash is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._bash.pid, signal.SIGTERM)
+            self._bash.wait()
+
+    def run(self, code: str, name: str) -> None:
+        bash = self._bash = self._bash or self._start()
+        assert bash.stdin is not None
+        with TemporaryDirectory() as folder:
+            script, done = Path(folder, "block"), Path(folder, "done")
+            script.write_text(code)
+            os.mkfifo(done)
+            # opened on both sides before anything is run: whoever reads here is told of the end however it comes
+            bash.stdin.write(f"exec 9>{done}; . {script} </dev/null 9>&-; echo done >&9; exec 9>&-\n")
+            bash.stdin.flush()
+            if done.read_text() != "done\n":
+                raise SystemExit(f"{name}: ended with {bash.wait()}")
+
+    def _start(self) -> "subprocess.Popen[str]":
+        bash = ["bash", "-euo", "pipefail"]
+        return subprocess.Popen(bash, stdin=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def _check(block: Block, name: str) -> None:
