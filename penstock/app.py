@@ -395,7 +395,9 @@ class Penstock:
         ```
         """
         emitted = _emitted(event, key, payload, keep)
-        return self.engine.run(emitted) if connection is None else self.engine.run_on(connection, emitted)
+        if connection is not None:
+            return self.engine.run_on(connection, emitted)
+        return self.engine.run(emitted)
 
     async def aemit(
         self, event: str, *, key: str = "", payload: object = None, keep: float = DAYS_KEPT, connection: object = None
@@ -484,6 +486,7 @@ class Penstock:
         """Runs a worker inside this program. Cancel the task to stop it: running jobs get their time of grace."""
         await self.worker(queues, name=name, grace=grace, lease=lease, api=api, key=key).run()
 
+    # by hand: it has an event loop of its own
     def tick(self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None) -> list[TickResult]:
         """Claims and runs jobs here and now: at most `limit`, for about `budget` seconds. For serverless functions."""
         try:

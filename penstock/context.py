@@ -1,9 +1,9 @@
 """What a handler is told about the job it runs, and what it may do about it."""
 
+import asyncio
 import inspect
 import math
 import threading
-from asyncio import Lock, to_thread
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime
@@ -250,7 +250,7 @@ class Context(JobContext):
     ) -> None:
         super().__init__(job, lease, engine, note, keeper, version)
         self._held = AsyncExitStack()
-        self._opening = Lock()
+        self._opening = asyncio.Lock()
         self._transaction: AsyncTransaction | None = None
 
     @overload
@@ -269,7 +269,7 @@ class Context(JobContext):
             if inspect.iscoroutinefunction(function):
                 result = await function(*args, **kwargs)
             else:
-                result = await to_thread(function, *args, **kwargs)
+                result = await asyncio.to_thread(function, *args, **kwargs)
                 if inspect.isawaitable(result):
                     result = await result
             remembered = await arun(self._ask, self._replay.remember(name, encode_output(result)))
@@ -405,6 +405,7 @@ class SyncContext(JobContext):
         self._opening = threading.Lock()
         self._transaction: Transaction | None = None
 
+    # by hand: a handler in a thread is ended from within
     def progress(
         self,
         percent: float | None = None,
@@ -418,11 +419,13 @@ class SyncContext(JobContext):
         self.stop_if_cancelled()
         return super().progress(percent, message, phase=phase, done=done, total=total)
 
+    # by hand
     def stop_if_cancelled(self) -> None:
         """Ends the handler here when somebody wants the job stopped; `finally` blocks run."""
         if self._cancelled:
             raise Cancel("cancelled")
 
+    # by hand: it is in a thread already
     def step(self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs the function once and remembers its result: a later attempt gets it without running it again."""
         self.stop_if_cancelled()
@@ -470,7 +473,14 @@ class SyncContext(JobContext):
         with self._replay.taking():
             return _results(jobs, run(self._ask, script), return_exceptions)
 
-    def wait_for(self, event: str, *, key: str = "", timeout: float | None = None, name: str | None = None) -> Any:
+    def wait_for(
+        self,
+        event: str,
+        *,
+        key: str = "",
+        timeout: float | None = None,
+        name: str | None = None,
+    ) -> Any:
         """Waits for somebody to emit an event and gives its payload; see Context.wait_for."""
         given = self._replay.name(name or _event_label(event, key))
         script = self._replay.wait(given, event, key, timeout, self._progress_said())
@@ -514,6 +524,7 @@ class SyncContext(JobContext):
     def let_go(self) -> None:
         """Rolls back what the handler wrote, unless it is committed. For the worker."""
         if self._transaction is not None:
+            # its connection is not put back to be used again: it is in a transaction, and the pool closes such
             self._held.close()
 
 

@@ -23,10 +23,10 @@ class PutChoices(TypedDict, total=False):
 class Keeper(Protocol):
     """Takes the files of running jobs: into a store, or to a server that has one."""
 
-    async def put(
+    def put(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact: ...
 
-    def blocking(self) -> "Keeper":
-        """The same for code without an event loop: its coroutines block and never wait."""
-        ...
+    async def aput(
+        self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
+    ) -> Artifact: ...

@@ -185,7 +185,8 @@ class Operator:
 
     def run_schedule(self, name: str) -> JobHandle[Any]:
         """Enqueues a job of the schedule at once, paused or not."""
-        return JobHandle(self._engine, self._run(self._with_line("run_schedule", name, run_script)))
+        script = self._with_line("run_schedule", name, run_script)
+        return JobHandle(self._engine, self._run(script))
 
     async def arun_schedule(self, name: str) -> JobHandle[Any]:
         script = self._with_line("run_schedule", name, run_script)

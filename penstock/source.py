@@ -13,8 +13,9 @@ Source = bytes | bytearray | memoryview | Path | BinaryIO | Iterable[bytes] | As
 CHUNK = 1024 * 1024
 
 
-def chunks_of(data: Source, *, blocks: bool) -> bytes | AsyncIterator[bytes]:
-    """Bytes as they are, anything else a chunk at a time. What blocks is read in a thread, unless `blocks`."""
+# by hand: what blocks is read in threads for event loops
+def chunks_of(data: Source) -> bytes | Iterator[bytes]:
+    """Bytes as they are, anything else a chunk at a time."""
     match data:
         case bytes():
             return data
@@ -23,46 +24,58 @@ def chunks_of(data: Source, *, blocks: bool) -> bytes | AsyncIterator[bytes]:
         case str():
             raise InvalidInput("data", "is text; encode it, or give a Path to name a file")
         case Path():
-            return _of_path(data, blocks)
+            return _of_path(data)
+    if isinstance(data, AsyncIterable) or _reads_async(data):
+        raise InvalidInput("data", "is an async iterator, which only an async handler can give")
     if hasattr(data, "read"):
-        return _of_file(data, blocks)
-    if isinstance(data, AsyncIterable):
-        if blocks:
-            raise InvalidInput("data", "is an async iterator, which only an async handler can give")
-        return _checked(data)
+        return _of_file(data)
     if isinstance(data, Iterable):
-        return _of_iterator(iter(data), blocks)
+        return (data for chunk in data if (data := _bytes(chunk)))
     raise InvalidInput(
         "data", f"must be bytes, a Path, a binary file or an iterator of bytes, not {type(data).__name__}"
     )
 
 
-async def _of_path(path: Path, blocks: bool) -> AsyncIterator[bytes]:
-    # not opened in a thread: cancelled meanwhile, nobody would have it to close
+def achunks_of(data: Source) -> bytes | AsyncIterator[bytes]:
+    if isinstance(data, Path):
+        return _opened(data)
+    if _reads_async(data):
+        return _of_async_file(data)
+    if isinstance(data, AsyncIterable):
+        return _checked(data)
+    chunks = chunks_of(data)
+    return chunks if isinstance(chunks, bytes) else _in_threads(chunks)
+
+
+def _reads_async(data: object) -> bool:
+    return inspect.iscoroutinefunction(getattr(data, "read", None))
+
+
+def _of_path(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        async for chunk in _of_file(file, blocks):
-            yield chunk
+        yield from _of_file(file)
 
 
-async def _of_file(file: Any, blocks: bool) -> AsyncIterator[bytes]:
-    reads_async = inspect.iscoroutinefunction(file.read)
-    while True:
-        if reads_async:
-            chunk = await file.read(CHUNK)
-        else:
-            chunk = file.read(CHUNK) if blocks else await asyncio.to_thread(file.read, CHUNK)
-        if not chunk:
-            return
+def _of_file(file: Any) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK):
         yield _bytes(chunk)
 
 
-async def _of_iterator(chunks: Iterator[bytes], blocks: bool) -> AsyncIterator[bytes]:
-    while True:
-        chunk = next(chunks, None) if blocks else await asyncio.to_thread(next, chunks, None)
-        if chunk is None:
-            return
-        if data := _bytes(chunk):
-            yield data
+async def _opened(path: Path) -> AsyncIterator[bytes]:
+    # not opened in a thread: cancelled meanwhile, nobody would have it to close
+    with path.open("rb") as file:
+        async for chunk in _in_threads(_of_file(file)):
+            yield chunk
+
+
+async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+        yield chunk
+
+
+async def _of_async_file(file: Any) -> AsyncIterator[bytes]:
+    while chunk := await file.read(CHUNK):
+        yield _bytes(chunk)
 
 
 async def _checked(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

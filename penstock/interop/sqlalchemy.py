@@ -67,6 +67,7 @@ async def _async_session(ctx: Context, options: dict[str, Any]) -> AsyncIterator
             _current.reset(token)
 
 
+# by hand
 class _Lent:
     """The handler's connection, whose transaction is not SQLAlchemy's to end."""
 

@@ -9,19 +9,18 @@ from uuid import UUID
 
 from penstock.artifact import Artifact
 from penstock.engine import commands
+from penstock.engine.commands.command import Command
 from penstock.engine.protocol import Engine
 from penstock.errors import ArtifactExpired, InvalidInput, PenstockError, UnknownArtifact
 from penstock.job import new_job_id
 from penstock.keeper import PutChoices
-from penstock.now import run_now
-from penstock.source import Source, chunks_of
-from penstock.storage.adapter import Blocking, Face, Waiting
+from penstock.source import Source, achunks_of, chunks_of
 from penstock.storage.job_files import StoreKeeper, checked
 from penstock.storage.links import Links
-from penstock.storage.protocol import Opened, Store
+from penstock.storage.protocol import Store
 from penstock.storage.settings import Storage
-from penstock.storage.sweep import GRACE, Progress, Swept, remove_file, sweep
-from penstock.storage.upload import Upload, upload
+from penstock.storage.sweep import GRACE, Progress, Swept, aremove_file, asweep, remove_file, sweep
+from penstock.storage.upload import Upload, aupload, upload
 
 Listed = list[Artifact]
 HOUR = 3600
@@ -38,8 +37,6 @@ class Artifacts:
 
     def __init__(self, engine: Engine, storage: Storage) -> None:
         self.storage = storage
-        self._waiting: Face = Waiting(engine)
-        self._blocking: Face = Blocking(engine)
         self._engine = engine
 
     @property
@@ -66,7 +63,9 @@ class Artifacts:
         """Stores a file that no running job makes: what a user sent, for example. As `ctx.artifacts.put`, but it is
         said whose it is, to which job it belongs, without which it is in a folder of its own, and which `quota` of its
         owner it must fit into: else StorageFull."""
-        return run_now(self._put(self._blocking, True, name, data, owner, org, job, quota, choices))
+        by = Upload(job or new_job_id(), owner, org, quota)
+        new = checked(self.storage, by.job, owner, org, name, choices)
+        return upload(self._engine, self.store, by, new, chunks_of(data))
 
     async def aput(
         self,
@@ -79,39 +78,26 @@ class Artifacts:
         quota: str | None = None,
         **choices: Unpack[PutChoices],
     ) -> Artifact:
-        return await self._put(self._waiting, False, name, data, owner, org, job, quota, choices)
-
-    async def _put(
-        self,
-        face: Face,
-        blocks: bool,
-        name: str,
-        data: Source,
-        owner: str | None,
-        org: str | None,
-        job: UUID | None,
-        quota: str | None,
-        choices: PutChoices,
-    ) -> Artifact:
         by = Upload(job or new_job_id(), owner, org, quota)
         new = checked(self.storage, by.job, owner, org, name, choices)
-        store = self.storage.blocking_store if blocks else self.storage.store
-        return await upload(face, store, by, new, chunks_of(data, blocks=blocks))
+        return await aupload(self._engine, self.store, by, new, achunks_of(data))
 
     def get(self, id: UUID) -> Artifact | None:
         """What is on record of an artifact; None when there is none."""
-        return run_now(_get(self._blocking, id))
+        found = self._engine.run(commands.ArtifactsById([id]))
+        return found[0] if found else None
 
     async def aget(self, id: UUID) -> Artifact | None:
-        return await _get(self._waiting, id)
+        found = await self._engine.arun(commands.ArtifactsById([id]))
+        return found[0] if found else None
 
     def find(self, *, path: str) -> Artifact | None:
         """The file that is stored under a path, as `artifact.path` tells it: also one that an attempt has stored and
         could tell nobody of."""
-        return run_now(self._blocking.run(commands.ArtifactAt(path)))
+        return self._engine.run(commands.ArtifactAt(path))
 
     async def afind(self, *, path: str) -> Artifact | None:
-        return await self._waiting.run(commands.ArtifactAt(path))
+        return await self._engine.arun(commands.ArtifactAt(path))
 
     def list(
         self,
@@ -123,7 +109,7 @@ class Artifacts:
         limit: int = 50,
     ) -> Listed:
         """Everything of a job and of what is below it in its flow, in order; else the newest, a page at a time."""
-        return run_now(_list(self._blocking, job, owner, org, before, limit))
+        return self._engine.run(_listing(job, owner, org, before, limit))
 
     async def alist(
         self,
@@ -134,19 +120,23 @@ class Artifacts:
         before: UUID | None = None,
         limit: int = 50,
     ) -> Listed:
-        return await _list(self._waiting, job, owner, org, before, limit)
+        return await self._engine.arun(_listing(job, owner, org, before, limit))
 
     def open(self, id: UUID, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """The file's bytes, a chunk at a time."""
-        opened = run_now(_open(self._blocking, self.storage.blocking_store, id, start, end))
-        while True:
-            try:
-                yield run_now(anext(opened.chunks))
-            except StopAsyncIteration:
-                return
+        artifact = _readable(self.get(id), id)
+        try:
+            opened = self.store.open(artifact.path, start, end)
+        except FileNotFoundError:
+            raise UnknownArtifact(f"the file of artifact {id} is gone") from None
+        yield from opened.chunks
 
     async def aopen(self, id: UUID, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        opened = await _open(self._waiting, self.store, id, start, end)
+        artifact = _readable(await self.aget(id), id)
+        try:
+            opened = await self.store.aopen(artifact.path, start, end)
+        except FileNotFoundError:
+            raise UnknownArtifact(f"the file of artifact {id} is gone") from None
         async for chunk in opened.chunks:
             yield chunk
 
@@ -159,17 +149,27 @@ class Artifacts:
 
     def url(self, id: UUID, seconds: int = HOUR) -> str:
         """A link that anybody may download the file with, for so long."""
-        return run_now(_url(self._blocking, self.storage.blocking_store, id, seconds))
+        artifact = _readable(self.get(id), id)
+        seconds = _while_it_lasts(artifact, seconds)
+        return self.store.sign(artifact.path, seconds) or _own_link(id, seconds)
 
     async def aurl(self, id: UUID, seconds: int = HOUR) -> str:
-        return await _url(self._waiting, self.store, id, seconds)
+        artifact = _readable(await self.aget(id), id)
+        seconds = _while_it_lasts(artifact, seconds)
+        return await self.store.asign(artifact.path, seconds) or _own_link(id, seconds)
 
     def delete(self, *ids: UUID) -> Sequence[UUID]:
         """Removes files; those that were there."""
-        return run_now(_delete(self._blocking, self.storage.blocking_store, ids))
+        marked = self._engine.run(commands.RemoveArtifacts(ids))
+        for id in marked:
+            remove_file(self._engine, self.store, id)
+        return marked
 
     async def adelete(self, *ids: UUID) -> Sequence[UUID]:
-        return await _delete(self._waiting, self.store, ids)
+        marked = await self._engine.arun(commands.RemoveArtifacts(ids))
+        for id in marked:
+            await aremove_file(self._engine, self.store, id)
+        return marked
 
     def due(self, *, grace: float = GRACE) -> int:
         """How many artifacts a sweep would remove, counted up to a thousand."""
@@ -177,31 +177,19 @@ class Artifacts:
 
     def sweep(self, *, orphans: bool = False, grace: float = GRACE, progress: Progress | None = None) -> Swept:
         """Removes what has expired and what was interrupted; with `orphans` also files that no artifact names."""
-        store = self.storage.blocking_store
-        return run_now(sweep(self._blocking, store, grace=grace, orphans=orphans, progress=progress))
+        return sweep(self._engine, self.store, grace=grace, orphans=orphans, progress=progress)
 
     async def asweep(self, *, orphans: bool = False, grace: float = GRACE, progress: Progress | None = None) -> Swept:
-        return await sweep(self._waiting, self.store, grace=grace, orphans=orphans, progress=progress)
+        return await asweep(self._engine, self.store, grace=grace, orphans=orphans, progress=progress)
 
 
-async def _get(face: Face, id: UUID) -> Artifact | None:
-    found = await face.run(commands.ArtifactsById([id]))
-    return found[0] if found else None
-
-
-async def _list(
-    face: Face, job: UUID | None, owner: str | None, org: str | None, before: UUID | None, limit: int
-) -> Listed:
+def _listing(job: UUID | None, owner: str | None, org: str | None, before: UUID | None, limit: int) -> Command[Listed]:
     if not 1 <= limit <= 1000:
         raise InvalidInput("limit", f"must be between 1 and 1000, not {limit}")
-    if job is not None:
-        return await face.run(commands.ArtifactsOfJob(job))
-    return await face.run(commands.ListArtifacts(owner, org, before, limit))
+    return commands.ListArtifacts(owner, org, before, limit) if job is None else commands.ArtifactsOfJob(job)
 
 
-async def find(face: Face, id: UUID) -> Artifact:
-    """The artifact, if it can be read."""
-    artifact = await _get(face, id)
+def _readable(artifact: Artifact | None, id: UUID) -> Artifact:
     if artifact is None:
         raise UnknownArtifact(f"there is no artifact {id}")
     if artifact.expired:
@@ -209,21 +197,14 @@ async def find(face: Face, id: UUID) -> Artifact:
     return artifact
 
 
-async def _open(face: Face, store: Store, id: UUID, start: int, end: int | None) -> Opened:
-    artifact = await find(face, id)
-    try:
-        return await store.open(artifact.path, start, end)
-    except FileNotFoundError:
-        raise UnknownArtifact(f"the file of artifact {id} is gone") from None
+def _while_it_lasts(artifact: Artifact, seconds: int) -> int:
+    if artifact.expires_at is None:
+        return seconds
+    return max(1, min(seconds, int((artifact.expires_at - datetime.now(UTC)).total_seconds())))
 
 
-async def _url(face: Face, store: Store, id: UUID, seconds: int) -> str:
-    artifact = await find(face, id)
-    if artifact.expires_at is not None:
-        seconds = max(1, min(seconds, int((artifact.expires_at - datetime.now(UTC)).total_seconds())))
-    url = await store.sign(artifact.path, seconds)
-    if url is not None:
-        return url
+def _own_link(id: UUID, seconds: int) -> str:
+    """Where the store has none to give."""
     named = (os.environ.get(f"PENSTOCK_{name}") for name in ("SIGNING_SECRET", "SERVICE_KEY", "PUBLIC_URL"))
     links = Links.derived_from(*named)
     if links is None:
@@ -232,10 +213,3 @@ async def _url(face: Face, store: Store, id: UUID, seconds: int) -> str:
             "(or PENSTOCK_SERVICE_KEY) to the same here and there, and PENSTOCK_PUBLIC_URL to its address"
         )
     return links.make(id, int(time.time()) + seconds)
-
-
-async def _delete(face: Face, store: Store, ids: Sequence[UUID]) -> Sequence[UUID]:
-    marked = await face.run(commands.RemoveArtifacts(ids))
-    for id in marked:
-        await remove_file(face, store, id)
-    return marked

@@ -7,7 +7,7 @@ that `tidy` finds. obstore would leave it beside the real one, under a name that
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from penstock.errors import ArtifactExists
 from penstock.extras import needs
-from penstock.storage.protocol import Found, Store, Written
+from penstock.storage.protocol import Found, Written
 from penstock.storage.s3 import Digest, Objects
 
 with needs("storage", "a store of artifacts"):
@@ -29,18 +29,39 @@ WRITING = ".writing"
 
 
 class Folder(Objects):
-    def __init__(self, folder: Path, *, blocks: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         _make(self._folder / WRITING)
-        super().__init__(LocalStore(self._folder, automatic_cleanup=True), blocks=blocks)
+        super().__init__(LocalStore(self._folder, automatic_cleanup=True))
 
     def __repr__(self) -> str:
         return f"Folder({str(self._folder)!r})"
 
-    def blocking(self) -> Store:
-        return Folder(self._folder, blocks=True)
+    def put(
+        self, path: str, data: bytes | Iterator[bytes], *, create: bool = False, content_type: str, filename: str
+    ) -> Written:
+        del content_type, filename  # the database has them, and the server that serves the file
+        digest = Digest()
+        target = self._folder / path
+        unfinished = self._folder / WRITING / uuid4().hex
+        file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                if isinstance(data, bytes):
+                    _here(_write, file, data, digest)
+                else:
+                    for chunk in data:
+                        _here(_write, file, chunk, digest)
+                _here(os.fsync, file)
+            finally:
+                os.close(file)
+            _here(_move, unfinished, target, create)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+        return digest.written()
 
-    async def put(
+    async def aput(
         self, path: str, data: bytes | AsyncIterator[bytes], *, create: bool = False, content_type: str, filename: str
     ) -> Written:
         del content_type, filename  # the database has them, and the server that serves the file
@@ -51,47 +72,63 @@ class Folder(Objects):
         try:
             try:
                 if isinstance(data, bytes):
-                    await self._aside(_write, file, data, digest)
+                    await _aside(_write, file, data, digest)
                 else:
                     async for chunk in data:
-                        await self._aside(_write, file, chunk, digest)
-                await self._aside(os.fsync, file)
+                        await _aside(_write, file, chunk, digest)
+                await _aside(os.fsync, file)
             finally:
                 os.close(file)
-            await self._aside(_move, unfinished, target, create)
+            await _aside(_move, unfinished, target, create)
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
         return digest.written()
 
-    async def list(self, prefix: str = "") -> AsyncIterator[Found]:
-        async for found in super().list(prefix):
+    def list(self, prefix: str = "") -> Iterator[Found]:
+        for found in super().list(prefix):
             if not found.path.startswith(f"{WRITING}/"):
                 yield found
 
-    async def sign(self, path: str, seconds: int) -> str | None:
+    async def alist(self, prefix: str = "") -> AsyncIterator[Found]:
+        async for found in super().alist(prefix):
+            if not found.path.startswith(f"{WRITING}/"):
+                yield found
+
+    def sign(self, path: str, seconds: int) -> str | None:
         del path, seconds
         return None
 
-    async def tidy(self, grace: float) -> int:
-        return await self._aside(_remove_older, self._folder / WRITING, time.time() - grace)
+    async def asign(self, path: str, seconds: int) -> str | None:
+        del path, seconds
+        return None
 
-    async def _aside(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """In a thread, unless this is the blocking one. Cancelled, it waits for the thread all the same: the file must
-        not be closed under it, because its number is soon that of another file."""
-        if self._blocks:
-            return function(*args, **kwargs)
-        work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
-        cancelled: asyncio.CancelledError | None = None
-        while not work.done():
-            try:
-                await asyncio.wait([work])
-            except asyncio.CancelledError as error:
-                cancelled = error
-        if cancelled is not None:
-            work.exception()
-            raise cancelled
-        return work.result()
+    def tidy(self, grace: float) -> int:
+        return _here(_remove_older, self._folder / WRITING, time.time() - grace)
+
+    async def atidy(self, grace: float) -> int:
+        return await _aside(_remove_older, self._folder / WRITING, time.time() - grace)
+
+
+async def _aside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """In a thread. Cancelled, it waits for the thread all the same: the file must not be closed under it, because its
+    number is soon that of another file."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        work.exception()
+        raise cancelled
+    return work.result()
+
+
+# by hand
+def _here(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    return function(*args, **kwargs)
 
 
 def _make(folder: Path) -> None:

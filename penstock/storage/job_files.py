@@ -10,11 +10,9 @@ from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
 from penstock.json import encode_args, loads
 from penstock.keeper import Keeper, PutChoices
-from penstock.now import run_now
-from penstock.source import Source, chunks_of
-from penstock.storage.adapter import Blocking, Face, Waiting
+from penstock.source import Source, achunks_of, chunks_of
 from penstock.storage.settings import Storage
-from penstock.storage.write import RunningJob, write
+from penstock.storage.write import RunningJob, awrite, write
 
 MAX_METADATA = 16 * 1024
 
@@ -45,22 +43,19 @@ def checked(
 class StoreKeeper:
     """Keeps files in the application's own store."""
 
-    def __init__(self, engine: Engine, storage: Storage, *, blocks: bool = False) -> None:
+    def __init__(self, engine: Engine, storage: Storage) -> None:
         self._engine = engine
         self.storage = storage
-        self._blocks = blocks
-        self._face: Face = Blocking(engine) if blocks else Waiting(engine)
 
-    def blocking(self) -> Keeper:
-        return StoreKeeper(self._engine, self.storage, blocks=True)
+    def put(self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]) -> Artifact:
+        new = checked(self.storage, job.id, job.owner, job.org, name, choices)
+        return write(self._engine, self.storage.store, RunningJob(job, lease), new, chunks_of(data))
 
-    async def put(
+    async def aput(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact:
         new = checked(self.storage, job.id, job.owner, job.org, name, choices)
-        chunks = chunks_of(data, blocks=self._blocks)
-        store = self.storage.blocking_store if self._blocks else self.storage.store
-        return await write(self._face, store, RunningJob(job, lease), new, chunks)
+        return await awrite(self._engine, self.storage.store, RunningJob(job, lease), new, achunks_of(data))
 
 
 def keeper_for(engine: Engine, storage: Storage | None) -> Keeper | None:
@@ -96,7 +91,7 @@ class ArtifactsOfJob:
         It is kept under its owner's folder, in one of the job's, by its name; or at `path` in the owner's folder.
         The same name again overwrites it, unless overwrite=False. `expires_in` seconds; math.inf keeps it for ever.
         """
-        return await self._keeper.put(
+        return await self._keeper.aput(
             self._job, self._lease, name, data, type=type, content_type=content_type, duration=duration,
             metadata=metadata, expires_in=expires_in, overwrite=overwrite, path=path,
         )  # fmt: skip
@@ -106,7 +101,9 @@ class SyncArtifactsOfJob:
     """`ctx.artifacts` of a sync handler."""
 
     def __init__(self, job: ClaimedJob, lease: Lease, keeper: Keeper) -> None:
-        self._inner = ArtifactsOfJob(job, lease, keeper.blocking())
+        self._job = job
+        self._lease = lease
+        self._keeper = keeper
 
     def put(
         self,
@@ -122,9 +119,7 @@ class SyncArtifactsOfJob:
         path: str | None = None,
     ) -> Artifact:
         """Stores a file of this job; see ArtifactsOfJob.put."""
-        return run_now(
-            self._inner.put(
-                name, data, type=type, content_type=content_type, duration=duration, metadata=metadata,
-                expires_in=expires_in, overwrite=overwrite, path=path,
-            )
+        return self._keeper.put(
+            self._job, self._lease, name, data, type=type, content_type=content_type, duration=duration,
+            metadata=metadata, expires_in=expires_in, overwrite=overwrite, path=path,
         )  # fmt: skip

@@ -1,9 +1,11 @@
 """What Penstock asks of a store of files. Paths are relative, separated by /, and made by penstock.artifact.path_of."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
+
+Chunks = TypeVar("Chunks", Iterator[bytes], AsyncIterator[bytes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +16,11 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Generic[Chunks]):
     """A file being read: its whole size, and the part that was asked for."""
 
     size: int
-    chunks: AsyncIterator[bytes]
+    chunks: Chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +31,45 @@ class Found:
 
 
 class Store(Protocol):
-    async def put(
-        self, path: str, data: bytes | AsyncIterator[bytes], *, create: bool = False, content_type: str, filename: str
+    """Every method has an async twin whose name begins with a."""
+
+    def put(
+        self, path: str, data: bytes | Iterator[bytes], *, create: bool = False, content_type: str, filename: str
     ) -> Written:
         """Writes a file, which appears at once and whole, or not at all. With `create`, raises ArtifactExists if there
         is one. `filename` is what a browser is told to call it, where the store serves files itself."""
         ...
 
-    async def open(self, path: str, start: int = 0, end: int | None = None) -> Opened:
+    async def aput(
+        self, path: str, data: bytes | AsyncIterator[bytes], *, create: bool = False, content_type: str, filename: str
+    ) -> Written: ...
+
+    def open(self, path: str, start: int = 0, end: int | None = None) -> Opened[Iterator[bytes]]:
         """The bytes from `start` to before `end`. Raises FileNotFoundError."""
         ...
 
-    async def delete(self, path: str) -> None:
+    async def aopen(self, path: str, start: int = 0, end: int | None = None) -> Opened[AsyncIterator[bytes]]: ...
+
+    def delete(self, path: str) -> None:
         """No matter whether it was there."""
         ...
 
-    def list(self, prefix: str = "") -> AsyncIterator[Found]: ...
+    async def adelete(self, path: str) -> None: ...
 
-    async def sign(self, path: str, seconds: int) -> str | None:
+    def list(self, prefix: str = "") -> Iterator[Found]:
+        """Every file whose path begins so."""
+        ...
+
+    def alist(self, prefix: str = "") -> AsyncIterator[Found]: ...
+
+    def sign(self, path: str, seconds: int) -> str | None:
         """An address that anybody may read the file from for so long; None where the store has no such thing."""
         ...
 
-    async def tidy(self, grace: float) -> int:
+    async def asign(self, path: str, seconds: int) -> str | None: ...
+
+    def tidy(self, grace: float) -> int:
         """Removes what interrupted writes left behind, older than so many seconds; how many."""
         ...
 
-    def blocking(self) -> "Store":
-        """The same store for code without an event loop: its coroutines block and never wait."""
-        ...
+    async def atidy(self, grace: float) -> int: ...

@@ -1,9 +1,10 @@
-"""Any store that obstore knows, with its async calls or, for code without an event loop, its blocking ones."""
+"""Any store that obstore knows."""
 
 import atexit
 import hashlib
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,7 @@ from urllib.parse import quote
 
 from penstock.errors import ArtifactExists, StoreFault
 from penstock.extras import needs
-from penstock.now import run_now
-from penstock.storage.protocol import Found, Opened, Store, Written
+from penstock.storage.protocol import Found, Opened, Written
 
 with needs("storage", "a store of artifacts"):
     import obstore
@@ -65,18 +65,40 @@ def objects_in(bucket: str, **options: Any) -> "Objects":
 class Objects:
     """S3 and the like."""
 
-    def __init__(self, inner: "Inner", *, blocks: bool = False) -> None:
+    def __init__(self, inner: "Inner") -> None:
         self._inner = inner
-        self._blocks = blocks
 
     def __repr__(self) -> str:
         # obstore's has no credentials in it
         return f"{type(self).__name__}({self._inner!r})"
 
-    def blocking(self) -> Store:
-        return type(self)(self._inner, blocks=True)
+    def put(
+        self, path: str, data: bytes | Iterator[bytes], *, create: bool = False, content_type: str, filename: str
+    ) -> Written:
+        digest = Digest()
+        attributes = {
+            "Content-Type": content_type,
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename.rpartition('/')[2], safe='')}",
+        }
+        if isinstance(data, bytes):
+            head, rest = data, None
+        else:
+            head, rest = _read_part(data)
+        if rest is None:
+            digest.add(head)
+            mode = "create" if create else "overwrite"
+            self._call("put", path, head, attributes=attributes, mode=mode, use_multipart=False)
+        else:
+            if create and self._exists(path):
+                # no store makes a condition of an upload in parts; the row that was written first is the guard
+                raise ArtifactExists(f"there is a file {path} already")
+            self._call(
+                "put", path, _parts(head, rest, digest),
+                attributes=attributes, use_multipart=True, chunk_size=PART, max_concurrency=PARTS_AT_ONCE,
+            )  # fmt: skip
+        return digest.written()
 
-    async def put(
+    async def aput(
         self, path: str, data: bytes | AsyncIterator[bytes], *, create: bool = False, content_type: str, filename: str
     ) -> Written:
         digest = Digest()
@@ -87,82 +109,108 @@ class Objects:
         if isinstance(data, bytes):
             head, rest = data, None
         else:
-            head, rest = await _read_part(data)
+            head, rest = await _aread_part(data)
         if rest is None:
             digest.add(head)
             mode = "create" if create else "overwrite"
-            await self._call("put", path, head, attributes=attributes, mode=mode, use_multipart=False)
+            await self._acall("put", path, head, attributes=attributes, mode=mode, use_multipart=False)
         else:
-            if create and await self._exists(path):
+            if create and await self._aexists(path):
                 # no store makes a condition of an upload in parts; the row that was written first is the guard
                 raise ArtifactExists(f"there is a file {path} already")
-            stream = _parts(head, rest, digest)
-            await self._call(
-                "put", path, run_through(stream) if self._blocks else stream,
+            await self._acall(
+                "put", path, _aparts(head, rest, digest),
                 attributes=attributes, use_multipart=True, chunk_size=PART, max_concurrency=PARTS_AT_ONCE,
             )  # fmt: skip
         return digest.written()
 
-    async def _exists(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
-            await self._call("head", path)
+            self._call("head", path)
         except FileNotFoundError:
             return False
         return True
 
-    async def open(self, path: str, start: int = 0, end: int | None = None) -> Opened:
+    async def _aexists(self, path: str) -> bool:
+        try:
+            await self._acall("head", path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def open(self, path: str, start: int = 0, end: int | None = None) -> Opened[Iterator[bytes]]:
         wanted: Any = {"range": {"offset": start}} if end is None else {"range": (start, end)}
         if start == 0 and end is None:
             wanted = None
-        result = await self._call("get", path, options=wanted)
-        return Opened(result.meta["size"], self._chunks(result))
+        result = self._call("get", path, options=wanted)
+        return Opened(result.meta["size"], _chunks(result))
 
-    async def _chunks(self, result: Any) -> AsyncIterator[bytes]:
-        stream = result.stream(min_chunk_size=CHUNK)
-        if self._blocks:
-            for chunk in stream:
-                yield bytes(chunk)
-        else:
-            async for chunk in stream:
-                yield bytes(chunk)
+    async def aopen(self, path: str, start: int = 0, end: int | None = None) -> Opened[AsyncIterator[bytes]]:
+        wanted: Any = {"range": {"offset": start}} if end is None else {"range": (start, end)}
+        if start == 0 and end is None:
+            wanted = None
+        result = await self._acall("get", path, options=wanted)
+        return Opened(result.meta["size"], _achunks(result))
 
-    async def delete(self, path: str) -> None:
+    def delete(self, path: str) -> None:
         try:
-            await self._call("delete", path)
+            self._call("delete", path)
         except FileNotFoundError:
             return
 
-    async def list(self, prefix: str = "") -> AsyncIterator[Found]:
-        pages = obstore.list(self._inner, prefix or None, chunk_size=500)
-        if self._blocks:
-            for page in pages:
-                for meta in page:
-                    yield _found(meta)
-        else:
-            async for page in pages:
-                for meta in page:
-                    yield _found(meta)
+    async def adelete(self, path: str) -> None:
+        try:
+            await self._acall("delete", path)
+        except FileNotFoundError:
+            return
 
-    async def sign(self, path: str, seconds: int) -> str | None:
-        url: str = await self._call("sign", "GET", path, timedelta(seconds=min(max(1, seconds), LONGEST_LINK)))
+    def list(self, prefix: str = "") -> Iterator[Found]:
+        for page in obstore.list(self._inner, prefix or None, chunk_size=500):
+            for meta in page:
+                yield Found(meta["path"], meta["size"], meta["last_modified"])
+
+    async def alist(self, prefix: str = "") -> AsyncIterator[Found]:
+        async for page in obstore.list(self._inner, prefix or None, chunk_size=500):
+            for meta in page:
+                yield Found(meta["path"], meta["size"], meta["last_modified"])
+
+    def sign(self, path: str, seconds: int) -> str | None:
+        url: str = self._call("sign", "GET", path, timedelta(seconds=min(max(1, seconds), LONGEST_LINK)))
         return url
 
-    async def tidy(self, grace: float) -> int:
+    async def asign(self, path: str, seconds: int) -> str | None:
+        url: str = await self._acall("sign", "GET", path, timedelta(seconds=min(max(1, seconds), LONGEST_LINK)))
+        return url
+
+    def tidy(self, grace: float) -> int:
         del grace  # the parts of interrupted uploads are hidden from us: a lifecycle rule of the bucket removes them
         return 0
 
-    async def _call(self, name: str, *args: Any, **options: Any) -> Any:
-        try:
-            if self._blocks:
-                return getattr(obstore, name)(self._inner, *args, **options)
+    async def atidy(self, grace: float) -> int:
+        del grace  # the parts of interrupted uploads are hidden from us: a lifecycle rule of the bucket removes them
+        return 0
+
+    def _call(self, name: str, *args: Any, **options: Any) -> Any:
+        with _as_ours(name, args[0]):
+            return getattr(obstore, f"{name}")(self._inner, *args, **options)
+
+    async def _acall(self, name: str, *args: Any, **options: Any) -> Any:
+        with _as_ours(name, args[0]):
             return await getattr(obstore, f"{name}_async")(self._inner, *args, **options)
-        except AlreadyExistsError:
-            raise ArtifactExists(f"there is a file {args[0]} already") from None
-        except FileNotFoundError:
-            raise FileNotFoundError(f"there is no file {args[0]} in the store") from None
-        except BaseError as error:
-            # obstore's texts go on for pages; the first line says it
-            raise StoreFault(f"the store failed to {name} a file: {str(error).splitlines()[0][:300]}") from None
+
+
+@contextmanager
+def _as_ours(name: str, path: str) -> Iterator[None]:
+    """obstore's errors as those of a store."""
+    try:
+        yield
+    except AlreadyExistsError:
+        raise ArtifactExists(f"there is a file {path} already") from None
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path} in the store") from None
+    except BaseError as error:
+        # obstore's texts go on for pages; the first line says it
+        raise StoreFault(f"the store failed to {name} a file: {str(error).splitlines()[0][:300]}") from None
 
 
 class Digest:
@@ -180,8 +228,29 @@ class Digest:
         return Written(self._size, self._hash.hexdigest())
 
 
-async def _read_part(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes] | None]:
+def _chunks(result: Any) -> Iterator[bytes]:
+    for chunk in result.stream(min_chunk_size=CHUNK):
+        yield bytes(chunk)
+
+
+async def _achunks(result: Any) -> AsyncIterator[bytes]:
+    async for chunk in result.stream(min_chunk_size=CHUNK):
+        yield bytes(chunk)
+
+
+def _read_part(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:
     """The first part, and the chunks after it if there are any."""
+    head: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        head.append(chunk)
+        size += len(chunk)
+        if size > PART:
+            return b"".join(head), chunks
+    return b"".join(head), None
+
+
+async def _aread_part(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes] | None]:
     head: list[bytes] = []
     size = 0
     async for chunk in chunks:
@@ -192,22 +261,17 @@ async def _read_part(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator
     return b"".join(head), None
 
 
-async def _parts(head: bytes, rest: AsyncIterator[bytes], digest: Digest) -> AsyncIterator[bytes]:
+def _parts(head: bytes, rest: Iterator[bytes], digest: Digest) -> Iterator[bytes]:
+    digest.add(head)
+    yield head
+    for chunk in rest:
+        digest.add(chunk)
+        yield chunk
+
+
+async def _aparts(head: bytes, rest: AsyncIterator[bytes], digest: Digest) -> AsyncIterator[bytes]:
     digest.add(head)
     yield head
     async for chunk in rest:
         digest.add(chunk)
         yield chunk
-
-
-def run_through(chunks: AsyncIterator[bytes]) -> Iterator[bytes]:
-    """The chunks of an iterator that never waits, for code without an event loop."""
-    while True:
-        try:
-            yield run_now(anext(chunks))
-        except StopAsyncIteration:
-            return
-
-
-def _found(meta: Any) -> Found:
-    return Found(meta["path"], meta["size"], meta["last_modified"])

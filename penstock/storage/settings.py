@@ -32,7 +32,6 @@ class Storage:
         """Seconds after which artifacts expire that do not say so themselves; None keeps them for ever."""
         self._lock = threading.Lock()
         self._store = None if isinstance(address, str | Path) else address
-        self._blocking: Store | None = None
 
     @property
     def elsewhere(self) -> Elsewhere:
@@ -45,12 +44,6 @@ class Storage:
                 assert self.address is not None
                 self._store = store_at(self.address)
             return self._store
-
-    @property
-    def blocking_store(self) -> Store:
-        if self._blocking is None:
-            self._blocking = self.store.blocking()
-        return self._blocking
 
 
 def _settled(address: str | Path) -> str:

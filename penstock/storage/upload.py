@@ -1,7 +1,7 @@
 """Files that no running job writes: what a user sent, what an endpoint made."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -9,11 +9,11 @@ from uuid import UUID
 from penstock.artifact import Artifact, NewArtifact
 from penstock.engine import commands
 from penstock.engine.commands.command import Command
+from penstock.engine.protocol import Engine
 from penstock.errors import ArtifactExists
-from penstock.storage.adapter import Face
 from penstock.storage.protocol import Store
-from penstock.storage.sweep import remove_file
-from penstock.storage.write import write
+from penstock.storage.sweep import aremove_file, remove_file
+from penstock.storage.write import awrite, write
 
 KIND = "upload"
 
@@ -55,15 +55,26 @@ class Upload:
         return ArtifactExists(f"{name} was written or removed by another meanwhile; this upload of it is not kept")
 
 
-async def upload(
-    face: Face, store: Store, by: Upload, new: NewArtifact, data: bytes | AsyncIterator[bytes]
-) -> Artifact:
+def upload(engine: Engine, store: Store, by: Upload, new: NewArtifact, data: bytes | Iterator[bytes]) -> Artifact:
     """Stores a file; what is broken off leaves nothing. A writer that is killed leaves it to the sweep, in a day."""
     try:
-        return await write(face, store, by, new, data)
+        return write(engine, store, by, new, data)
     except BaseException:
         with suppress(Exception):  # what cannot be cleaned up either is left to the sweep
-            id = await face.run(by.abandon(new.path))
+            id = engine.run(by.abandon(new.path))
             if id is not None:
-                await remove_file(face, store, id)
+                remove_file(engine, store, id)
+        raise
+
+
+async def aupload(
+    engine: Engine, store: Store, by: Upload, new: NewArtifact, data: bytes | AsyncIterator[bytes]
+) -> Artifact:
+    try:
+        return await awrite(engine, store, by, new, data)
+    except BaseException:
+        with suppress(Exception):  # what cannot be cleaned up either is left to the sweep
+            id = await engine.arun(by.abandon(new.path))
+            if id is not None:
+                await aremove_file(engine, store, id)
         raise

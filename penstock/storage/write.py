@@ -1,17 +1,17 @@
 """Writing the file of an artifact: row first, then the file, then the row is confirmed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 from uuid import UUID
 
 from penstock.artifact import Artifact, NewArtifact
 from penstock.engine import commands
 from penstock.engine.commands.command import Command
+from penstock.engine.protocol import Engine
 from penstock.errors import ArtifactExists, LeaseLost, StorageFull
 from penstock.job import ClaimedJob, Lease
-from penstock.storage.adapter import Face
 from penstock.storage.protocol import Store
-from penstock.storage.sweep import remove_file
+from penstock.storage.sweep import aremove_file, remove_file
 
 
 class Writer(Protocol):
@@ -61,34 +61,66 @@ class RunningJob:
         return LeaseLost(f"job {self._job.id} is no longer this worker's: its artifact {name} is not kept")
 
 
-async def write(
-    face: Face, store: Store, writer: Writer, new: NewArtifact, data: bytes | AsyncIterator[bytes]
-) -> Artifact:
+def write(engine: Engine, store: Store, writer: Writer, new: NewArtifact, data: bytes | Iterator[bytes]) -> Artifact:
     """Stores a file. Raises what the writer says (LeaseLost, …) when it is another's to write by now, and StorageFull
     when it does not fit into its owner's quota: then nothing of it is left."""
-    announced = await face.run(writer.begin(new))
+    announced = engine.run(writer.begin(new))
     id = announced.id
     try:
-        written = await store.put(
+        # under a row that was there already the file is ours: an earlier attempt may have left it
+        create = announced.fresh and not new.overwrite
+        written = store.put(
             new.path,
-            _fitting(announced, data) if isinstance(data, bytes) else _while_ours(face, writer, new, announced, data),
-            # under a row that was there already the file is ours: an earlier attempt may have left it
-            create=announced.fresh and not new.overwrite,
+            _fitting(announced, data) if isinstance(data, bytes) else _while_ours(engine, writer, new, announced, data),
+            create=create,
             content_type=new.content_type,
             filename=new.name,
         )
         # any other failure leaves the announcement: the handler may try again, else a sweep removes what there is
-        stored = await face.run(writer.store(id, written.size, written.digest))
+        stored = engine.run(writer.store(id, written.size, written.digest))
     except ArtifactExists:
-        await face.run(writer.withdraw(id))
+        engine.run(writer.withdraw(id))
         raise
     except StorageFull:
-        if await face.run(writer.abandon(new.path)):
-            await remove_file(face, store, id)
+        if engine.run(writer.abandon(new.path)):
+            remove_file(engine, store, id)
         raise
     if stored is None:
-        if await face.run(writer.disown(id, new)):
-            await remove_file(face, store, id)
+        if engine.run(writer.disown(id, new)):
+            remove_file(engine, store, id)
+        raise writer.refused(new.name)
+    return stored
+
+
+async def awrite(
+    engine: Engine, store: Store, writer: Writer, new: NewArtifact, data: bytes | AsyncIterator[bytes]
+) -> Artifact:
+    announced = await engine.arun(writer.begin(new))
+    id = announced.id
+    try:
+        # under a row that was there already the file is ours: an earlier attempt may have left it
+        create = announced.fresh and not new.overwrite
+        written = await store.aput(
+            new.path,
+            _fitting(announced, data)
+            if isinstance(data, bytes)
+            else _awhile_ours(engine, writer, new, announced, data),
+            create=create,
+            content_type=new.content_type,
+            filename=new.name,
+        )
+        # any other failure leaves the announcement: the handler may try again, else a sweep removes what there is
+        stored = await engine.arun(writer.store(id, written.size, written.digest))
+    except ArtifactExists:
+        await engine.arun(writer.withdraw(id))
+        raise
+    except StorageFull:
+        if await engine.arun(writer.abandon(new.path)):
+            await aremove_file(engine, store, id)
+        raise
+    if stored is None:
+        if await engine.arun(writer.disown(id, new)):
+            await aremove_file(engine, store, id)
         raise writer.refused(new.name)
     return stored
 
@@ -106,14 +138,25 @@ def _fitting(announced: commands.Announced, data: bytes, before: int = 0) -> byt
     return data
 
 
-async def _while_ours(
-    face: Face, writer: Writer, new: NewArtifact, announced: commands.Announced, chunks: AsyncIterator[bytes]
-) -> AsyncIterator[bytes]:
+def _while_ours(
+    engine: Engine, writer: Writer, new: NewArtifact, announced: commands.Announced, chunks: Iterator[bytes]
+) -> Iterator[bytes]:
     """The chunks, no further than there is room for them; but when they have all come, which may have taken long, only
     if the file is still this writer's: it must not appear in place of what the next one has written meanwhile."""
+    size = 0
+    for chunk in chunks:
+        yield _fitting(announced, chunk, size)
+        size += len(chunk)
+    if not engine.run(writer.may_go_on(announced.id)):
+        raise writer.refused(new.name)
+
+
+async def _awhile_ours(
+    engine: Engine, writer: Writer, new: NewArtifact, announced: commands.Announced, chunks: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
     size = 0
     async for chunk in chunks:
         yield _fitting(announced, chunk, size)
         size += len(chunk)
-    if not await face.run(writer.may_go_on(announced.id)):
+    if not await engine.arun(writer.may_go_on(announced.id)):
         raise writer.refused(new.name)

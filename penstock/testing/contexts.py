@@ -79,7 +79,7 @@ class InlineContext(Context):
         return cast("T", self._notes.answer(command))
 
 
-class InlineSyncContext(SyncContext):
+class SyncInlineContext(SyncContext):
     def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes

@@ -14,6 +14,7 @@ _BUDGET = 3600.0
 """Seconds: a test that hangs is ended by whoever runs the tests."""
 
 
+# by hand: it has an event loop of its own
 def drain(
     app: Penstock, queue: str | Sequence[str] | None = None, limit: int = 1000, *, until_idle: bool = False
 ) -> list[TickResult]:

@@ -7,35 +7,45 @@ from typing import Unpack
 from penstock.artifact import Artifact, ArtifactState, NewArtifact
 from penstock.errors import ArtifactExists
 from penstock.job import ClaimedJob, Lease
-from penstock.source import chunks_of
-from penstock.storage import Keeper, PutChoices, Source
+from penstock.source import achunks_of, chunks_of
+from penstock.storage import PutChoices, Source
 from penstock.storage.job_files import checked_metadata
 
 
 class MemoryKeeper:
     """Checks like the real one, and keeps each file's bytes by its name."""
 
-    def __init__(self, files: dict[str, bytes], *, blocks: bool = False) -> None:
+    def __init__(self, files: dict[str, bytes]) -> None:
         self._files = files
-        self._blocks = blocks
 
-    def blocking(self) -> Keeper:
-        return MemoryKeeper(self._files, blocks=True)
+    def put(self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]) -> Artifact:
+        del lease
+        new = self._checked(job, name, choices)
+        chunks = chunks_of(data)
+        contents = chunks if isinstance(chunks, bytes) else b"".join(chunks)
+        return self._kept(job, new, contents)
 
-    async def put(
+    async def aput(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact:
         del lease
+        new = self._checked(job, name, choices)
+        chunks = achunks_of(data)
+        contents = chunks if isinstance(chunks, bytes) else b"".join([chunk async for chunk in chunks])
+        return self._kept(job, new, contents)
+
+    def _checked(self, job: ClaimedJob, name: str, choices: PutChoices) -> NewArtifact:
         choices["metadata"] = checked_metadata(choices.get("metadata"))
         new = NewArtifact.of(job.owner, job.id, name, org=job.org, **choices)
         if name in self._files and not new.overwrite:
             raise ArtifactExists(f"there is an artifact {new.path} already")
-        chunks = chunks_of(data, blocks=self._blocks)
-        contents = chunks if isinstance(chunks, bytes) else b"".join([chunk async for chunk in chunks])
-        self._files[name] = contents
+        return new
+
+    def _kept(self, job: ClaimedJob, new: NewArtifact, contents: bytes) -> Artifact:
+        self._files[new.name] = contents
         now = datetime.now(UTC)
         return Artifact(
-            id=new.id, job=job.id, owner=job.owner, org=job.org, kind=job.kind, name=name, type=new.type,
+            id=new.id, job=job.id, owner=job.owner, org=job.org, kind=job.kind, name=new.name, type=new.type,
             path=new.path, content_type=new.content_type, size=len(contents), duration=new.duration,
             metadata=None if new.metadata is None else dict(new.metadata), state=ArtifactState.STORED,
             created_at=now, stored_at=now,

@@ -15,7 +15,7 @@ from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, new_job_id
 from penstock.json import encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
-from penstock.testing.contexts import InlineContext, InlineSyncContext, Notes
+from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
 from penstock.testing.twins import run_here
 from penstock.worker.calling import one_for_each
 from penstock.worker.ending import outcome_raised
@@ -35,6 +35,7 @@ class InlineRun(Generic[R]):
     artifacts: dict[str, bytes]
 
 
+# by hand: it has an event loop of its own, if it needs one
 def run_inline(
     handler: Handler[..., R],
     /,
@@ -91,7 +92,7 @@ class _Call(Generic[R]):
         self._args, self._kwargs = ([self._items], {}) if self._batch else bound[0]
 
     def run(self) -> InlineRun[R]:
-        ctx = InlineSyncContext(self._job, self._handler._engine, self._notes)
+        ctx = SyncInlineContext(self._job, self._handler._engine, self._notes)
         try:
             result = self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)

@@ -8,8 +8,7 @@ from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
 from penstock.errors import DatabaseUnavailable, PenstockError
 from penstock.storage import Storage
-from penstock.storage.adapter import Waiting
-from penstock.storage.sweep import GRACE, sweep
+from penstock.storage.sweep import GRACE, asweep
 from penstock.worker.leases import Leases
 
 log = logging.getLogger("penstock.worker")
@@ -41,7 +40,7 @@ class Sweeper(Loop):
 
     async def _sweep(self) -> None:
         try:
-            swept = await sweep(Waiting(self._engine), self._storage.store)
+            swept = await asweep(self._engine, self._storage.store)
         except DatabaseUnavailable:
             raise
         except PenstockError as error:

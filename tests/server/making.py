@@ -30,7 +30,7 @@ async def stored(
     await app.handler("export").using(owner=owner, org=org).aenqueue(files={})
     lease = await app.engine.arun(commands.OpenLease("test"))
     [job] = await app.engine.arun(commands.Claim(lease, "default", 1))
-    artifact = await app.artifacts.keeper.put(job, lease, name, data, **choices)
+    artifact = await app.artifacts.keeper.aput(job, lease, name, data, **choices)
     await app.engine.arun(saying.complete(lease, [job]))
     await app.engine.arun(commands.CloseLease(lease))
     return artifact

@@ -208,7 +208,7 @@ async def test_a_link_lives_no_longer_than_its_artifact(api: Api, app: Penstock)
 
 
 async def test_a_file_that_somebody_took_away_is_not_found(api: Api, app: Penstock, artifact: Artifact) -> None:
-    await app.artifacts.store.delete(artifact.path)
+    await app.artifacts.store.adelete(artifact.path)
     answer = await api.nobody.get(await link(api, artifact))
     assert answer.status_code == 404
     assert artifact.path not in answer.text
@@ -237,7 +237,7 @@ async def test_on_s3_a_download_leads_to_the_store_itself(
         assert (await client.get(location[:-1] + ("0" if location[-1] != "0" else "1"))).status_code == 403
     assert await downloads(app, artifact) == 1
     assert (await api.user("alice").delete(f"/api/artifacts/{artifact.id}")).status_code == 204
-    assert [found async for found in app.artifacts.store.list()] == []
+    assert [found async for found in app.artifacts.store.alist()] == []
 
 
 # Bytes.

@@ -190,7 +190,7 @@ async def test_300_megabytes_are_sent_in_flat_memory(app: Penstock, url: str, tm
     lease = await app.engine.arun(commands.OpenLease("test"))
     [claimed] = await app.engine.arun(commands.Claim(lease, "default", 1))
     for number in range(3):
-        await app.artifacts.keeper.put(claimed, lease, f"{number}.mp3", source)
+        await app.artifacts.keeper.aput(claimed, lease, f"{number}.mp3", source)
     await app.engine.arun(saying.complete(lease, [claimed]))
 
     settings = {"DATABASE_URL": url, "PENSTOCK_ARTIFACTS": str(tmp_path / "files"), "PENSTOCK_SERVICE_KEY": KEY}

@@ -40,17 +40,17 @@ class Peak:
 
 async def main(address: str) -> None:
     store = store_at(address)
-    await store.put("small", b"x", content_type="text/plain", filename="small")
+    await store.aput("small", b"x", content_type="text/plain", filename="small")
 
     async def source() -> AsyncIterator[bytes]:
         for number in range(MEGABYTES * 4):
             yield bytes([number % 256]) * (256 * 1024)
 
     with Peak() as writing:
-        await store.put("large", source(), content_type="text/plain", filename="large")
+        await store.aput("large", source(), content_type="text/plain", filename="large")
     size = 0
     with Peak() as reading:
-        async for chunk in (await store.open("large")).chunks:
+        async for chunk in (await store.aopen("large")).chunks:
             size += len(chunk)
     assert size == MEGABYTES * 1024 * 1024
     print(writing.growth, reading.growth)

@@ -8,10 +8,10 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 from penstock import Context, Penstock
-from penstock.storage import Found, Opened, Store, Written, store_at
+from penstock.storage import Store, Written, store_at
 
 POINTS_OF_WRITING = ["before the file", "in the midst of the file", "after the file", "after the row"]
 POINTS_OF_REMOVING = ["before the deletion", "after the deletion"]
@@ -28,12 +28,15 @@ class Deadly:
         self._inner = inner
         self._point = point
 
-    async def put(self, path: str, data: bytes | AsyncIterator[bytes], **options: Any) -> Written:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def aput(self, path: str, data: bytes | AsyncIterator[bytes], **options: Any) -> Written:
         if self._point == "before the file":
             die()
         if self._point == "in the midst of the file":
             data = self._half()
-        written = await self._inner.put(path, data, **options)
+        written = await self._inner.aput(path, data, **options)
         if self._point == "after the file":
             die()
         return written
@@ -43,31 +46,16 @@ class Deadly:
             yield b"h" * 1024 * 1024
         die()
 
-    async def open(self, path: str, start: int = 0, end: int | None = None) -> Opened:
-        return await self._inner.open(path, start, end)
-
-    async def delete(self, path: str) -> None:
+    async def adelete(self, path: str) -> None:
         if self._point == "before the deletion":
             die()
-        await self._inner.delete(path)
+        await self._inner.adelete(path)
         if self._point == "after the deletion":
             die()
 
-    def list(self, prefix: str = "") -> AsyncIterator[Found]:
-        return self._inner.list(prefix)
-
-    async def sign(self, path: str, seconds: int) -> str | None:
-        return await self._inner.sign(path, seconds)
-
-    async def tidy(self, grace: float) -> int:
-        return await self._inner.tidy(grace)
-
-    def blocking(self) -> Store:
-        return Deadly(self._inner.blocking(), self._point)
-
 
 async def main(url: str, address: str, point: str) -> None:
-    app = Penstock(url, artifacts=Deadly(store_at(address), point))
+    app = Penstock(url, artifacts=cast(Store, Deadly(store_at(address), point)))
 
     @app.job
     async def export(ctx: Context) -> None:

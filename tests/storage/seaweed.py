@@ -16,7 +16,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from penstock.errors import PenstockError
-from penstock.now import run_now
 from penstock.storage import store_at
 from tests.kit.until import wait_until
 
@@ -103,8 +102,7 @@ def _is_there(server: Seaweed, process: "subprocess.Popen[bytes]") -> bool:
     except OSError:
         return False
     try:
-        store = store_at(server.address("hello")).blocking()
-        run_now(store.put("there", b"?", content_type="text/plain", filename="there"))
+        store_at(server.address("hello")).put("there", b"?", content_type="text/plain", filename="there")
     except (PenstockError, FileNotFoundError):  # it answers before it can make the bucket
         return False
     return process.poll() is None

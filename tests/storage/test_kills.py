@@ -42,7 +42,7 @@ async def take_back(app: Penstock, connect: Connect) -> None:
 
 async def paths(app: Penstock) -> tuple[set[str], set[str]]:
     """Of the files, and of the rows that are to have one."""
-    return {found.path async for found in app.artifacts.store.list()}, {each.path for each in app.artifacts.list()}
+    return {found.path async for found in app.artifacts.store.alist()}, {each.path for each in app.artifacts.list()}
 
 
 @pytest.mark.parametrize("point", POINTS_OF_WRITING)

@@ -10,8 +10,8 @@ from penstock.storage.s3 import Objects
 
 async def main() -> None:
     store = Objects(MemoryStore())
-    await store.put("a", b"x" * 100_000, content_type="text/plain", filename="a")
-    await asyncio.gather(*(store.open("a") for _ in range(20)))
+    await store.aput("a", b"x" * 100_000, content_type="text/plain", filename="a")
+    await asyncio.gather(*(store.aopen("a") for _ in range(20)))
 
 asyncio.run(main())
 """

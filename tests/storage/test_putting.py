@@ -147,7 +147,7 @@ async def test_metadata_that_cannot_be_stored_is_refused(app: Penstock, metadata
     await app.job(kind="export")(handlers.store).aenqueue("x")
     lease, job = await claim(app)
     with pytest.raises(InvalidInput, match=complaint):
-        await app.artifacts.keeper.put(job, lease, "a", b"x", metadata=metadata)
+        await app.artifacts.keeper.aput(job, lease, "a", b"x", metadata=metadata)
     assert files_in(app) == {}
 
 
@@ -224,7 +224,7 @@ async def test_create_only_does_not_touch_a_file_that_no_artifact_names(app: Pen
             return "refused"
         return "written"
 
-    await app.artifacts.store.put("ann/a.txt", b"theirs", content_type="text/plain", filename="a.txt")
+    await app.artifacts.store.aput("ann/a.txt", b"theirs", content_type="text/plain", filename="a.txt")
     handle = await export.using(owner="ann").aenqueue()
     await run_one(app)
     assert await handle.aresult() == "refused"
@@ -279,7 +279,7 @@ async def test_a_worker_that_lost_the_job_announces_nothing(app: Penstock) -> No
     lease, job = await claim(app)
     assert await app.engine.arun(commands.ExpireLease(lease)) == 1
     with pytest.raises(LeaseLost):
-        await app.artifacts.keeper.put(job, lease, "a", b"late")
+        await app.artifacts.keeper.aput(job, lease, "a", b"late")
     assert files_in(app) == {}
     assert app.artifacts.due(grace=0) == 0
 
@@ -295,7 +295,7 @@ async def test_what_a_worker_wrote_that_lost_the_job_meanwhile_is_not_kept(app: 
         reached.set()
         await go.wait()
 
-    writing = asyncio.create_task(app.artifacts.keeper.put(job, lease, "a", slow()))
+    writing = asyncio.create_task(app.artifacts.keeper.aput(job, lease, "a", slow()))
     await soon(reached.wait())
     assert await app.engine.arun(commands.ExpireLease(lease)) == 1
     if meanwhile == "nobody has it":
@@ -303,7 +303,7 @@ async def test_what_a_worker_wrote_that_lost_the_job_meanwhile_is_not_kept(app: 
     else:
         await app.engine.arun(commands.Promote())
         theirs, again = await claim(app)
-        await app.artifacts.keeper.put(again, theirs, "a", b"in time")
+        await app.artifacts.keeper.aput(again, theirs, "a", b"in time")
     go.set()
     with pytest.raises(LeaseLost):
         await writing
@@ -320,7 +320,7 @@ async def test_a_file_written_although_the_job_was_lost_is_not_confirmed_and_goe
     await app.job(kind="export")(handlers.store).aenqueue("x")
     lease, job = await claim(app)
     inner = app.artifacts.store
-    put = inner.put
+    put = inner.aput
 
     async def put_then_lose(*args: Any, **options: Any) -> Any:
         written = await put(*args, **options)
@@ -329,9 +329,9 @@ async def test_a_file_written_although_the_job_was_lost_is_not_confirmed_and_goe
             connect().execute("delete from penstock.artifacts")
         return written
 
-    inner.put = put_then_lose  # type: ignore[method-assign]
+    inner.aput = put_then_lose  # type: ignore[method-assign]
     with pytest.raises(LeaseLost):
-        await app.artifacts.keeper.put(job, lease, "a", b"late")
+        await app.artifacts.keeper.aput(job, lease, "a", b"late")
     if not swept:
         assert app.artifacts.list() == []
         assert app.artifacts.sweep(grace=0).artifacts == 1

@@ -8,119 +8,146 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from penstock.errors import ArtifactExists, InvalidInput, StoreFault
-from penstock.now import run_now
-from penstock.storage import Store, folder, store_at
-from penstock.storage.s3 import PART, run_through
+from penstock.storage import Found, Store, folder, store_at
+from penstock.storage.s3 import PART
 from tests.kit.until import soon, until
 from tests.storage.seaweed import SECRET, Seaweed
 
 MEGABYTE = b"m" * 1024 * 1024
 
 
+class Tried:
+    """A store, with or without an event loop."""
+
+    def __init__(self, store: Store, *, on_a_loop: bool = True) -> None:
+        self._store = store
+        self._on_a_loop = on_a_loop
+
+    async def put(self, path: str, data: bytes | Iterator[bytes], **options: bool) -> tuple[int, str]:
+        about: Any = {"content_type": "text/plain", "filename": path, **options}
+        if self._on_a_loop:
+            written = await self._store.aput(path, data if isinstance(data, bytes) else on_a_loop(data), **about)
+        else:
+            written = self._store.put(path, data, **about)
+        return written.size, written.digest
+
+    async def open(self, path: str, start: int = 0, end: int | None = None) -> tuple[int, bytes]:
+        if self._on_a_loop:
+            opened = await self._store.aopen(path, start, end)
+            return opened.size, b"".join([chunk async for chunk in opened.chunks])
+        read = self._store.open(path, start, end)
+        return read.size, b"".join(read.chunks)
+
+    async def read(self, path: str, start: int = 0, end: int | None = None) -> bytes:
+        return (await self.open(path, start, end))[1]
+
+    async def delete(self, path: str) -> None:
+        if self._on_a_loop:
+            await self._store.adelete(path)
+        else:
+            self._store.delete(path)
+
+    async def list(self, prefix: str = "") -> list[Found]:
+        if self._on_a_loop:
+            return [found async for found in self._store.alist(prefix)]
+        return list(self._store.list(prefix))
+
+
+async def on_a_loop(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        yield chunk
+
+
 @pytest.fixture(params=["on a loop", "blocking"])
-def tried(request: pytest.FixtureRequest, store: Store) -> Store:
-    return store.blocking() if request.param == "blocking" else store
+def tried(request: pytest.FixtureRequest, store: Store) -> Tried:
+    return Tried(store, on_a_loop=request.param == "on a loop")
 
 
-async def chunks(*pieces: bytes) -> AsyncIterator[bytes]:
-    for piece in pieces:
-        yield piece
+def chunks(*pieces: bytes) -> Iterator[bytes]:
+    yield from pieces
 
 
-async def put(store: Store, path: str, data: bytes | AsyncIterator[bytes], **options: bool) -> tuple[int, str]:
-    written = await store.put(path, data, content_type="text/plain", filename=path, **options)
-    return written.size, written.digest
-
-
-async def read(store: Store, path: str, start: int = 0, end: int | None = None) -> bytes:
-    opened = await store.open(path, start, end)
-    return b"".join([chunk async for chunk in opened.chunks])
+async def put(store: Store, path: str, data: bytes | AsyncIterator[bytes]) -> None:
+    await store.aput(path, data, content_type="text/plain", filename=path)
 
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-async def test_what_is_put_is_what_is_read(tried: Store) -> None:
-    assert await put(tried, "ann/job/a.txt", b"hello") == (5, sha(b"hello"))
-    assert await put(tried, "ann/job/b/c d%20é.txt", chunks(b"one ", b"two")) == (7, sha(b"one two"))
-    assert await put(tried, "empty", chunks()) == (0, sha(b""))
-    assert await read(tried, "ann/job/a.txt") == b"hello"
-    assert await read(tried, "ann/job/b/c d%20é.txt") == b"one two"
-    assert await read(tried, "empty") == b""
+async def test_what_is_put_is_what_is_read(tried: Tried) -> None:
+    assert await tried.put("ann/job/a.txt", b"hello") == (5, sha(b"hello"))
+    assert await tried.put("ann/job/b/c d%20é.txt", chunks(b"one ", b"two")) == (7, sha(b"one two"))
+    assert await tried.put("empty", chunks()) == (0, sha(b""))
+    assert await tried.read("ann/job/a.txt") == b"hello"
+    assert await tried.read("ann/job/b/c d%20é.txt") == b"one two"
+    assert await tried.read("empty") == b""
 
 
-async def test_a_part_can_be_read_and_the_whole_size_is_told(tried: Store) -> None:
-    await put(tried, "a", b"0123456789")
-    assert await read(tried, "a", 3, 5) == b"34"
-    assert await read(tried, "a", 7) == b"789"
-    assert (await tried.open("a", 3, 5)).size == 10
+async def test_a_part_can_be_read_and_the_whole_size_is_told(tried: Tried) -> None:
+    await tried.put("a", b"0123456789")
+    assert await tried.read("a", 3, 5) == b"34"
+    assert await tried.read("a", 7) == b"789"
+    assert await tried.open("a", 3, 5) == (10, b"34")
 
 
-async def test_a_file_of_many_parts_is_one_file(tried: Store) -> None:
+async def test_a_file_of_many_parts_is_one_file(tried: Tried) -> None:
     whole = b"".join(bytes([n]) * 1_000_003 for n in range(20))
-    assert await put(tried, "big", chunks(*(bytes([n]) * 1_000_003 for n in range(20)))) == (len(whole), sha(whole))
-    assert sha(await read(tried, "big")) == sha(whole)
-    assert await read(tried, "big", PART - 2, PART + 2) == whole[PART - 2 : PART + 2]
+    assert await tried.put("big", chunks(*(bytes([n]) * 1_000_003 for n in range(20)))) == (len(whole), sha(whole))
+    assert sha(await tried.read("big")) == sha(whole)
+    assert await tried.read("big", PART - 2, PART + 2) == whole[PART - 2 : PART + 2]
 
 
 @pytest.mark.parametrize("large", [False, True])
-async def test_create_only_leaves_what_is_there(tried: Store, large: bool) -> None:
+async def test_create_only_leaves_what_is_there(tried: Tried, large: bool) -> None:
     pieces = [MEGABYTE] * 10 if large else [b"second"]
-    await put(tried, "a", chunks(b"first"), create=True)
+    await tried.put("a", chunks(b"first"), create=True)
     with pytest.raises(ArtifactExists):
-        await put(tried, "a", chunks(*pieces), create=True)
-    assert await read(tried, "a") == b"first"
-    await put(tried, "a", chunks(*pieces))
-    assert await read(tried, "a") == b"".join(pieces)
+        await tried.put("a", chunks(*pieces), create=True)
+    assert await tried.read("a") == b"first"
+    await tried.put("a", chunks(*pieces))
+    assert await tried.read("a") == b"".join(pieces)
 
 
 @pytest.mark.parametrize("large", [False, True])
-async def test_a_source_that_fails_leaves_no_file_and_no_trace(tried: Store, large: bool) -> None:
-    async def failing() -> AsyncIterator[bytes]:
+async def test_a_source_that_fails_leaves_no_file_and_no_trace(tried: Tried, large: bool) -> None:
+    def failing() -> Iterator[bytes]:
         for _ in range(12 if large else 1):
             yield MEGABYTE
         raise LookupError("the source is dry")
 
     with pytest.raises(LookupError, match="dry"):
-        await put(tried, "a", failing())
+        await tried.put("a", failing())
     with pytest.raises(FileNotFoundError):
         await tried.open("a")
-    assert [found async for found in tried.list()] == []
+    assert await tried.list() == []
 
 
-async def test_delete_may_be_said_twice_and_what_is_gone_cannot_be_opened(tried: Store) -> None:
-    await put(tried, "a/b/c", b"x")
+async def test_delete_may_be_said_twice_and_what_is_gone_cannot_be_opened(tried: Tried) -> None:
+    await tried.put("a/b/c", b"x")
     await tried.delete("a/b/c")
     await tried.delete("a/b/c")
     with pytest.raises(FileNotFoundError, match="a/b/c"):
         await tried.open("a/b/c")
 
 
-async def test_list_tells_every_file_below_a_prefix(tried: Store) -> None:
+async def test_list_tells_every_file_below_a_prefix(tried: Tried) -> None:
     before = datetime.now(UTC)
     for path in ("ann/1/a", "ann/2/b", "bob/1/c"):
-        await put(tried, path, path.encode())
-    assert {found.path async for found in tried.list()} == {"ann/1/a", "ann/2/b", "bob/1/c"}
-    [found] = [found async for found in tried.list("bob")]
+        await tried.put(path, path.encode())
+    assert {found.path for found in await tried.list()} == {"ann/1/a", "ann/2/b", "bob/1/c"}
+    [found] = await tried.list("bob")
     assert (found.path, found.size) == ("bob/1/c", 7)
     assert abs((found.modified - before).total_seconds()) < 60
-
-
-def test_a_blocking_store_needs_no_event_loop(store: Store) -> None:
-    blocking = store.blocking()
-    run_now(blocking.put("a", chunks(*[MEGABYTE] * 10), content_type="text/plain", filename="a"))
-    assert sum(len(chunk) for chunk in run_through(run_now(blocking.open("a")).chunks)) == 10 * len(MEGABYTE)
-    with pytest.raises(RuntimeError, match="event loop"):
-        run_now(store.open("a"))
 
 
 def test_64_megabytes_pass_in_flat_memory_both_ways(address: str) -> None:
@@ -145,8 +172,8 @@ def s3(seaweed: Seaweed) -> Store:
 
 
 async def test_a_signed_link_gives_the_file_with_its_type_and_name(s3: Store) -> None:
-    await s3.put("ann/1/é.pdf", b"%PDF", content_type="application/pdf", filename="papers/é.pdf")
-    url = await s3.sign("ann/1/é.pdf", 60)
+    await s3.aput("ann/1/é.pdf", b"%PDF", content_type="application/pdf", filename="papers/é.pdf")
+    url = await s3.asign("ann/1/é.pdf", 60)
     assert url is not None
     answer = await fetch(url)
     assert (answer.status_code, answer.content) == (200, b"%PDF")
@@ -157,7 +184,7 @@ async def test_a_signed_link_gives_the_file_with_its_type_and_name(s3: Store) ->
 async def test_a_changed_link_is_refused(s3: Store) -> None:
     await put(s3, "mine", b"mine")
     await put(s3, "yours", b"yours")
-    url = await s3.sign("mine", 60)
+    url = await s3.asign("mine", 60)
     assert url is not None
     assert (await fetch(url)).status_code == 200
     for changed in (
@@ -171,7 +198,7 @@ async def test_a_changed_link_is_refused(s3: Store) -> None:
 
 async def test_an_expired_link_is_refused(s3: Store) -> None:
     await put(s3, "mine", b"mine")
-    url = await s3.sign("mine", 1)
+    url = await s3.asign("mine", 1)
     assert url is not None
     refused = await until(lambda: fetch(url), so=lambda answer: answer.status_code != 200, every=0.1)
     assert refused.status_code == 403
@@ -195,7 +222,7 @@ async def test_files_in_a_folder_are_their_owners_alone(tmp_path: Path) -> None:
     await put(store, "ann/1/a.txt", b"x")
     for path in (tmp_path / "deep").rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
-    assert await store.sign("ann/1/a.txt", 60) is None
+    assert await store.asign("ann/1/a.txt", 60) is None
 
 
 async def test_what_a_writer_has_not_finished_is_not_listed_and_is_tidied_when_old(tmp_path: Path) -> None:
@@ -210,14 +237,14 @@ async def test_what_a_writer_has_not_finished_is_not_listed_and_is_tidied_when_o
     writing = asyncio.create_task(put(store, "a", slow()))
     await soon(reached.wait())
     assert len(list((tmp_path / ".writing").iterdir())) == 1
-    assert [found async for found in store.list()] == []
-    assert await store.tidy(3600) == 0
+    assert [found async for found in store.alist()] == []
+    assert await store.atidy(3600) == 0
     # as if its writer had been killed an hour ago
-    assert await store.tidy(-3600) == 1
+    assert await store.atidy(-3600) == 1
     go.set()
     with pytest.raises(FileNotFoundError):
         await writing
-    assert [found async for found in store.list()] == []
+    assert [found async for found in store.alist()] == []
 
 
 async def test_a_cancelled_write_is_over_when_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +280,7 @@ async def test_a_folder_that_is_emptied_meanwhile_does_not_stop_a_write(tmp_path
     async def write_and_delete(name: str) -> None:
         for _ in range(30):
             await put(store, f"ann/1/{name}", b"x")
-            await store.delete(f"ann/1/{name}")
+            await store.adelete(f"ann/1/{name}")
 
     await asyncio.gather(*(write_and_delete(str(n)) for n in range(4)))
 

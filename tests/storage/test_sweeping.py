@@ -12,8 +12,7 @@ from penstock.artifact import Artifact
 from penstock.engine import commands
 from penstock.errors import ArtifactExpired, UnknownArtifact
 from penstock.flow import Flow
-from penstock.storage.adapter import Waiting
-from penstock.storage.sweep import remove_file
+from penstock.storage.sweep import aremove_file
 from penstock.worker import sweeper
 from tests.conftest import Connect
 from tests.kit import saying
@@ -30,7 +29,7 @@ async def stored(app: Penstock, name: str = "a.txt", **choices: Any) -> Artifact
 
     await app.handler("export").using(owner="ann").aenqueue()
     lease, job = await claim(app)
-    artifact = await app.artifacts.keeper.put(job, lease, name, name.encode(), **choices)
+    artifact = await app.artifacts.keeper.aput(job, lease, name, name.encode(), **choices)
     await app.engine.arun(saying.complete(lease, [job]))
     return artifact
 
@@ -70,7 +69,7 @@ async def test_a_sweep_goes_through_any_number_and_tells_how_far_it_is(app: Pens
 
 async def test_orphans_go_only_when_asked_for_and_only_when_old(app: Penstock) -> None:
     artifact = await stored(app)
-    await app.artifacts.store.put("ann/lost", b"x", content_type="text/plain", filename="lost")
+    await app.artifacts.store.aput("ann/lost", b"x", content_type="text/plain", filename="lost")
     assert app.artifacts.sweep(grace=-1).orphans == 0
     assert (await app.artifacts.asweep(orphans=True)).orphans == 0
     assert (await app.artifacts.asweep(orphans=True, grace=-1)).orphans == 1
@@ -103,12 +102,12 @@ async def test_a_file_written_anew_is_not_the_one_that_is_removed(app: Penstock,
     inner = app.artifacts.store
 
     class Slow:
-        async def delete(self, path: str) -> None:
+        async def adelete(self, path: str) -> None:
             reached.set()
             await go.wait()
-            await inner.delete(path)
+            await inner.adelete(path)
 
-    removing = asyncio.create_task(remove_file(Waiting(app.engine), Slow(), artifact.id))  # type: ignore[arg-type]
+    removing = asyncio.create_task(aremove_file(app.engine, Slow(), artifact.id))  # type: ignore[arg-type]
     await soon(reached.wait())
     writing = asyncio.create_task(stored(app, "new", path="same"))
 
@@ -180,12 +179,12 @@ async def test_a_store_that_fails_does_not_end_the_worker(
         failed.set()
         raise OSError("the disk is away")
 
-    delete, store.delete = store.delete, fail  # type: ignore[method-assign]
+    delete, store.adelete = store.adelete, fail  # type: ignore[method-assign]
     worker = app.worker()
     with caplog.at_level(logging.WARNING, "penstock.worker"):
         running = asyncio.create_task(worker.run())
         await soon(failed.wait())
-        store.delete = delete  # type: ignore[method-assign]
+        store.adelete = delete  # type: ignore[method-assign]
 
         await until(lambda: files_in(app) == {})
         worker.stop()

@@ -82,7 +82,8 @@ class HttpEngine:
     def run(self, command: Command[R], /) -> R:
         command = _as_sent(command)
         with _once(command) as outcome:
-            outcome.result = decoded(type(command), [self._send(command, body) for body in bodies(command)])
+            answers = [self._send(command, body) for body in bodies(command)]
+            outcome.result = decoded(type(command), answers)
         return outcome.result
 
     async def arun(self, command: Command[R], /) -> R:
@@ -170,6 +171,7 @@ class HttpEngine:
     def tries(self) -> Tries:
         return Tries(met=self._met)
 
+    # by hand: one for all threads
     def client(self) -> "httpx.Client":
         """For threads."""
         with self._lock:
@@ -189,6 +191,7 @@ class HttpEngine:
         headers = {"authorization": f"Bearer {self.key}", "user-agent": "penstock", **contract.SAID}
         return {"headers": headers, "limits": limits}
 
+    # by hand: what threads use
     def close(self) -> None:
         with self._lock:
             if self._sync is not None and self._sync[0] == os.getpid():

@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -13,9 +12,8 @@ from penstock.artifact import Artifact, NewArtifact
 from penstock.engine.http.errors import ApiUnreachable
 from penstock.errors import ArtifactExists, DuplicateKey
 from penstock.job import ClaimedJob, Lease
-from penstock.keeper import Keeper, PutChoices
-from penstock.now import run_now
-from penstock.source import Source, chunks_of
+from penstock.keeper import PutChoices
+from penstock.source import Source, achunks_of, chunks_of
 
 if TYPE_CHECKING:
     from penstock.engine.http.client import HttpEngine
@@ -23,18 +21,33 @@ if TYPE_CHECKING:
 _PATIENCE = 120.0
 """Seconds between two pieces, or from the last one to the answer: the store has to finish, too."""
 
+_FILE = {"content-type": "application/octet-stream"}
+
 _read = msgspec.json.Decoder(Artifact).decode
 
 
 class HttpKeeper:
-    def __init__(self, engine: "HttpEngine", *, blocks: bool = False) -> None:
+    def __init__(self, engine: "HttpEngine") -> None:
         self._engine = engine
-        self._blocks = blocks
 
-    def blocking(self) -> Keeper:
-        return HttpKeeper(self._engine, blocks=True)
+    def put(self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]) -> Artifact:
+        NewArtifact.of(job.owner, job.id, name, org=job.org, **choices)  # the server checks it, too: after it was sent
+        url = f"{self._engine.url}/api/work/jobs/{job.id}/artifacts/{quote(name)}?{_query(job, lease, choices)}"
+        # what can be read from the start may be sent again; an iterator is used up
+        repeatable = choices.get("overwrite", True) and isinstance(data, bytes | bytearray | memoryview | Path)
+        tries = self._engine.tries()
+        while True:
+            try:
+                client = self._engine.client()
+                answer = client.put(url, content=chunks_of(data), headers=_FILE, timeout=_PATIENCE)
+                return _read(self._engine.read_answer(answer))
+            except DuplicateKey as error:
+                raise ArtifactExists(error.problem) from None
+            except (self._engine.transport_error, ApiUnreachable) as error:
+                fault = self._engine.fault(error, repeatable)
+            time.sleep(tries.pause(fault))
 
-    async def put(
+    async def aput(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact:
         NewArtifact.of(job.owner, job.id, name, org=job.org, **choices)  # the server checks it, too: after it was sent
@@ -44,24 +57,14 @@ class HttpKeeper:
         tries = self._engine.tries()
         while True:
             try:
-                return _read(await self._send(url, chunks_of(data, blocks=self._blocks)))
+                client = self._engine.client_of_this_loop()
+                answer = await client.put(url, content=achunks_of(data), headers=_FILE, timeout=_PATIENCE)
+                return _read(self._engine.read_answer(answer))
             except DuplicateKey as error:
                 raise ArtifactExists(error.problem) from None
             except (self._engine.transport_error, ApiUnreachable) as error:
                 fault = self._engine.fault(error, repeatable)
-            pause = tries.pause(fault)
-            if self._blocks:
-                time.sleep(pause)  # noqa: ASYNC251 - there is no event loop
-            else:
-                await asyncio.sleep(pause)
-
-    async def _send(self, url: str, content: bytes | AsyncIterator[bytes]) -> bytes:
-        options: dict[str, Any] = {"headers": {"content-type": "application/octet-stream"}, "timeout": _PATIENCE}
-        if self._blocks:
-            body = content if isinstance(content, bytes) else _now(content)
-            return self._engine.read_answer(self._engine.client().put(url, content=body, **options))
-        client = self._engine.client_of_this_loop()
-        return self._engine.read_answer(await client.put(url, content=content, **options))
+            await asyncio.sleep(tries.pause(fault))
 
 
 def _query(job: ClaimedJob, lease: Lease, choices: PutChoices) -> str:
@@ -75,12 +78,3 @@ def _query(job: ClaimedJob, lease: Lease, choices: PutChoices) -> str:
             value = str(value).lower()
         said[name] = value
     return urlencode(said)
-
-
-def _now(chunks: AsyncIterator[bytes]) -> Iterator[bytes]:
-    """Chunks that nobody has to wait for."""
-    while True:
-        try:
-            yield run_now(anext(chunks))
-        except StopAsyncIteration:
-            return

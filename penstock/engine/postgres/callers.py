@@ -18,6 +18,7 @@ def _names(connection: object) -> set[str]:
     return {f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(connection).__mro__}
 
 
+# by hand: other drivers are sync than async
 def runner_for(connection: Any, schema: str) -> Runner:
     """A runner on a caller's sync connection."""
     if isinstance(connection, psycopg.Connection):

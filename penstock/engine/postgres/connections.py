@@ -65,6 +65,7 @@ def cut(connection: "SyncConnection | AsyncConnection") -> None:
             wire.shutdown(socket.SHUT_RDWR)
 
 
+# by hand: psycopg waits in a loop of its own there, which can look up now and then
 class SyncConnection(psycopg.Connection[Any]):
     # psycopg takes a connection with this attribute for a pool's, which may end with the program without a warning
     _pool = None

@@ -29,6 +29,7 @@ class Contact:
         asked = within.get()
         return self._timeout if asked is UNSET else asked
 
+    # by hand: threads wait for one another by a lock
     def check(self, since: float, seconds: float, *, sent: bool) -> None:
         """Raises DatabaseUnavailable if nobody had an answer since, and a new connection gets none either."""
         with self._one_at_a_time:

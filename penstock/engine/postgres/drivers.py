@@ -74,6 +74,7 @@ class AsyncPsycopg:
         return self._connection.transaction() if self._connection.autocommit else nullcontext()
 
     async def run(self, statement: Statement[T]) -> T:
+        # not connection.cursor(): the caller's factory may read %s otherwise
         async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
             await cursor.execute(
                 in_schema(statement.text, self._schema).encode(), statement.params, binary=statement.binary

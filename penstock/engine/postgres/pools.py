@@ -143,6 +143,7 @@ class _Attempts:
         return min(pause, self._seconds - tried)
 
 
+# by hand: threads wait for a place with a timeout of the semaphore's own, and nobody cuts a connection of theirs
 class SyncPool:
     def __init__(self, url: str, schema: str, size: int, timeout: float | None, outage: Outage) -> None:
         self.kept: _Kept[SyncConnection] = _Kept(url, schema, timeout, outage)
@@ -268,6 +269,7 @@ class Pools:
         self._sync: SyncPool | None = None
         self._async: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncPool] = WeakKeyDictionary()
 
+    # by hand: one for all threads
     def sync(self) -> SyncPool:
         with self._lock:
             if self._sync is None or self._sync.kept.pid != os.getpid():
@@ -284,6 +286,7 @@ class Pools:
             )
         return pool
 
+    # by hand: what threads use
     def close(self) -> None:
         with self._lock:
             if self._sync is not None:

@@ -70,6 +70,7 @@ async def await_until_final(engine: "PostgresEngine", id: UUID, timeout: float |
     job = await engine.arun(GetJob(id))
     if _ended(job):
         return job
+    # a connection of its own: notifications arrive whenever they like; nothing prepared, for a pooler may stand between
     async with await (await engine.pools.of_this_loop()).open() as connection:
         connection.prepare_threshold = None
         runner = AsyncPsycopg(connection, engine.schema)

@@ -47,7 +47,7 @@ async def preview(services: Services, request: Request) -> Response:
 
 async def read_text(services: Services, artifact: Artifact) -> str:
     """The beginning of a text."""
-    opened = await services.app.artifacts.store.open(artifact.path, 0, min(artifact.size or 0, PREVIEW))
+    opened = await services.app.artifacts.store.aopen(artifact.path, 0, min(artifact.size or 0, PREVIEW))
     read = b"".join([chunk async for chunk in opened.chunks])
     return read.decode("utf-8", "replace")
 

@@ -42,5 +42,5 @@ async def link_to(services: Services, artifact: Artifact, purpose: Purpose = "li
     expires = now + services.settings.link_seconds
     if artifact.expires_at is not None:
         expires = min(expires, int(artifact.expires_at.timestamp()))
-    signed = await services.app.artifacts.store.sign(artifact.path, expires - now)
+    signed = await services.app.artifacts.store.asign(artifact.path, expires - now)
     return signed or links_for(services.settings).make(artifact.id, expires, purpose), expires

@@ -42,7 +42,7 @@ async def send_file(
         opened = None
     else:
         try:
-            opened = await store.open(artifact.path, start, None if end == size else end)
+            opened = await store.aopen(artifact.path, start, None if end == size else end)
         except FileNotFoundError:
             raise Problem(404, "its file is gone") from None
         if opened.size != size:

@@ -9,11 +9,9 @@ from zipstream import ZIP_DEFLATED, ZIP_STORED, ZipStream
 
 from penstock.artifact import Artifact
 from penstock.engine import commands
-from penstock.now import run_now
 from penstock.server.dependencies import Services
 from penstock.server.files.headers import disposition, harmless
 from penstock.storage import Store
-from penstock.storage.s3 import run_through
 
 _COMPRESSIBLE = re.compile(
     r"text/.*|application/(json|xml|javascript|x-ndjson|yaml|sql|.*\+(json|xml))|image/(svg\+xml|bmp)|audio/(x-)?wav",
@@ -26,7 +24,7 @@ _LONGEST = 180
 async def send_zip(services: Services, artifacts: Sequence[Artifact], filename: str, status: int = 200) -> Response:
     """Answers with the artifacts as one archive, each counted as downloaded. Whether the caller may read them is for
     whoever calls this to know."""
-    chunks, length = zip_of(services.app.artifacts.storage.blocking_store, artifacts)
+    chunks, length = zip_of(services.app.artifacts.store, artifacts)
     headers = {
         # names of archives are ours: the plain form is the exact one
         "Content-Disposition": disposition(filename).partition("; filename*=")[0],
@@ -41,7 +39,7 @@ async def send_zip(services: Services, artifacts: Sequence[Artifact], filename: 
 
 
 def zip_of(store: Store, artifacts: Sequence[Artifact]) -> tuple[Iterator[bytes], int | None]:
-    """The archive's bytes, read from a blocking store as they are sent, and its length if that is known before: it is
+    """The archive's bytes, read from the store as they are sent, and its length if that is known before: it is
     when nothing is compressed, because everything is already."""
     compressed = [bool(_COMPRESSIBLE.fullmatch(artifact.content_type.partition(";")[0])) for artifact in artifacts]
     archive = ZipStream(sized=not any(compressed))
@@ -58,7 +56,7 @@ def zip_of(store: Store, artifacts: Sequence[Artifact]) -> tuple[Iterator[bytes]
 
 
 def _contents(store: Store, artifact: Artifact) -> Iterator[bytes]:
-    yield from run_through(run_now(store.open(artifact.path)).chunks)
+    yield from store.open(artifact.path).chunks
 
 
 def entry_names(names: Sequence[str]) -> list[str]:

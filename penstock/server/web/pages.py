@@ -49,7 +49,7 @@ class _Policy:
     async def headers(self) -> Mapping[str, str]:
         if self._store is None:
             # a store of its own has signed links to itself, and signing asks nobody
-            self._store = _origin(await self._app.artifacts.store.sign("a/file", 60) or "")
+            self._store = _origin(await self._app.artifacts.store.asign("a/file", 60) or "")
         here = " ".join(sorted({"'self'", _origin(address.get() or ""), self._store} - {""}))
         policy = {
             "default-src": "'none'",

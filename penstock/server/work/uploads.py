@@ -81,7 +81,7 @@ async def upload_artifact(
     if job is None:
         raise _lost(id)
     try:
-        artifact = await shared.app.artifacts.keeper.put(
+        artifact = await shared.app.artifacts.keeper.aput(
             _claimed(job, claims), Lease(lease), name, request.stream(), type=type, content_type=content_type,
             duration=duration, metadata=_read_metadata(metadata), expires_in=expires_in, overwrite=overwrite, path=path,
         )  # fmt: skip

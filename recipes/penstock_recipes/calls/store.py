@@ -119,7 +119,7 @@ class CallFiles:
 
     async def _is_there(self, file: File) -> bool:
         try:
-            await self._app.artifacts.store.open(file.path, 0, 1)
+            await self._app.artifacts.store.aopen(file.path, 0, 1)
         except FileNotFoundError:
             return False
         return True

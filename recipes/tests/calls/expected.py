@@ -4,8 +4,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from calls.providers import Reader, transcript_of
-from penstock.now import run_now
+from calls.providers import analysis_of, transcript_of
 from penstock_recipes.calls.decoder import extract_audio, to_ogg_opus
 
 
@@ -17,5 +16,5 @@ def files_made_of(recording: bytes) -> dict[str, bytes]:
         extract_audio(raw, flac)
         to_ogg_opus(flac, ogg)
         transcript = transcript_of(ogg.read_bytes())
-        analysis = run_now(Reader().analyze(transcript))
+        analysis = analysis_of(transcript)
         return {"audio": flac.read_bytes(), "transcript": transcript.to_json(), "analysis": analysis.to_json()}

@@ -12,12 +12,12 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from calls.providers import Clerk, Reader
 from penstock import Backoff, Context, JobContext, Penstock
 from penstock.middleware import CallNext
-from penstock.storage import Found, Opened, Store, Written, store_at
+from penstock.storage import Store, Written, store_at
 from penstock_recipes.calls import install
 from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.jobs import STAGES
@@ -52,35 +52,23 @@ class DeadlyStore:
         self._inner = inner
         self._doom = doom
 
-    async def put(self, path: str, data: bytes | AsyncIterator[bytes], **options: Any) -> Written:
-        written = await self._inner.put(path, data, **options)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def aput(self, path: str, data: bytes | AsyncIterator[bytes], **options: Any) -> Written:
+        written = await self._inner.aput(path, data, **options)
         for stage, name in FILES.items():
             if path.endswith(name):
                 self._doom.reach(f"{stage}: file stored")
         return written
 
-    async def delete(self, path: str) -> None:
+    async def adelete(self, path: str) -> None:
         name = path.rpartition("/")[2]
         for stage in STAGES:
             self._doom.reach(f"{stage}: before {name} is removed")
-        await self._inner.delete(path)
+        await self._inner.adelete(path)
         for stage in STAGES:
             self._doom.reach(f"{stage}: after {name} is removed")
-
-    async def open(self, path: str, start: int = 0, end: int | None = None) -> Opened:
-        return await self._inner.open(path, start, end)
-
-    def list(self, prefix: str = "") -> AsyncIterator[Found]:
-        return self._inner.list(prefix)
-
-    async def sign(self, path: str, seconds: int) -> str | None:
-        return await self._inner.sign(path, seconds)
-
-    async def tidy(self, grace: float) -> int:
-        return await self._inner.tidy(grace)
-
-    def blocking(self) -> Store:
-        return DeadlyStore(self._inner.blocking(), self._doom)
 
 
 class DeadlyClerk(Clerk):
@@ -96,7 +84,7 @@ class DeadlyClerk(Clerk):
 
 def doomed_app(url: str, files: str, point: str) -> Penstock:
     doom = Doom(point)
-    app = Penstock(url, artifacts=DeadlyStore(store_at(files), doom))
+    app = Penstock(url, artifacts=cast(Store, DeadlyStore(store_at(files), doom)))
     install(app, transcriber=DeadlyClerk(doom), analyst=Reader(), poll_interval=0.01, backoff=Backoff.constant(0.01))
 
     @app.middleware

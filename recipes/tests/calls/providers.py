@@ -74,9 +74,13 @@ class Reader:
         self.asked += 1
         if self.error is not None:
             raise self.error
-        words = len(transcript.text.split())
-        measures = Measures(transcript.seconds, 0.5, words, None, (), Silences(0, 0, 0), Overlaps(0, 0), ())
-        return Analysis("reader", transcript.text, measures)
+        return analysis_of(transcript)
+
+
+def analysis_of(transcript: Transcript) -> Analysis:
+    words = len(transcript.text.split())
+    measures = Measures(transcript.seconds, 0.5, words, None, (), Silences(0, 0, 0), Overlaps(0, 0), ())
+    return Analysis("reader", transcript.text, measures)
 
 
 REFUSED = TranscriptionFailed("the sound is in no language that we know")
