@@ -118,9 +118,10 @@ def _drawn(
 def _node(x: float, y: float, jobs: Sequence[FlowJob]) -> Node:
     first = jobs[0]
     if len(jobs) == 1:
+        note = first.phase or (first.kind if first.name else first.state)
         return Node(
-            round(x, 1), round(y, 1), _short(first.name or first.kind), _short(first.phase or first.kind), first.state,
-            first.percent, f"/jobs/{first.id}", 1,
+            round(x, 1), round(y, 1), _short(first.name or first.kind), _short(note), first.state, first.percent,
+            f"/jobs/{first.id}", 1,
         )  # fmt: skip
     states: dict[str, int] = {}
     for job in jobs:

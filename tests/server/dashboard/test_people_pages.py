@@ -6,6 +6,8 @@ import re
 import pytest
 
 from penstock import Flow, Penstock
+from penstock.server import Server
+from penstock.server.dashboard.live import View
 from tests.kit.working import working
 from tests.server.dashboard.browsing import Browser, token_of
 
@@ -104,3 +106,22 @@ async def test_what_operators_did_is_on_record_page_by_page(app: Penstock, opera
     assert older
     assert "queue 3 <" in (await operator.get(older[1])).text
     assert (await operator.get("/audit?before=x")).status_code == 422
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_region_that_is_kept_up_to_date_can_be(
+    app: Penstock, operator: Browser, web: Server, path: str
+) -> None:
+    @app.job
+    async def scan() -> None: ...
+
+    await scan.using(org="acme").aenqueue()
+    await app.atick(limit=1)
+    await app.operator("ada").apause_queue("mail")
+    await app.schedules.aset("weekly", "0 8 * * MON", "scan", {})
+    shown = await operator.get(path)
+    assert web.dashboard is not None
+    watcher = web.dashboard.live.join(View(path, "", operates=True, here=""))
+    regions = await watcher.next(20)
+    web.dashboard.live.part(watcher)
+    assert set(regions) == set(re.findall(r'data-live="(\w+)"', shown.text))
