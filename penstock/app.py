@@ -38,6 +38,7 @@ from penstock.queue import Queues, Settings, as_json
 from penstock.registry import Registry
 from penstock.schedule import CronDecorator, Schedules
 from penstock.sql import quote_schema, read_migrations
+from penstock.statistics import Errors, Statistics
 from penstock.storage import Artifacts, Storage, Store
 from penstock.storage.links import signing_secret
 from penstock.storage.watch_token import make_watch_token
@@ -116,6 +117,8 @@ class Penstock:
         self.workers = Workers(self.engine)
         self.operations = Operations(self.engine)
         self.audit = Audit(self.engine)
+        self.statistics = Statistics(self.engine)
+        self.errors = Errors(self.engine)
         address = artifacts or os.environ.get("PENSTOCK_ARTIFACTS") or Path(folder) / "artifacts"
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
         self.routers: list[APIRouter] = []

@@ -54,12 +54,12 @@ class Queues:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list(self) -> Listed:
-        """Every queue that has jobs or settings, with what is in it."""
-        return self._engine.run(commands.QueueStats())
+    def list(self, *, most: int | None = None) -> Listed:
+        """Every queue that has jobs or settings, with what is in it, counted no further than `most`."""
+        return self._engine.run(commands.QueueStats() if most is None else commands.QueueOverview(most))
 
-    async def alist(self) -> Listed:
-        return await self._engine.arun(commands.QueueStats())
+    async def alist(self, *, most: int | None = None) -> Listed:
+        return await self._engine.arun(commands.QueueStats() if most is None else commands.QueueOverview(most))
 
     def set(self, name: str, **settings: Unpack[Settings]) -> None:
         """Changes settings: app.queues.set("exports", max_running=3, rate=100, rate_period=60)."""

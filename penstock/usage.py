@@ -1,6 +1,7 @@
 """What was used: runs, their seconds, failures and bytes, by day, organisation and kind."""
 
 from collections.abc import Sequence
+from datetime import date
 
 from penstock.engine.commands import ListUsage, Usage
 from penstock.engine.protocol import Engine
@@ -19,9 +20,9 @@ class Meter:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list(self, org: str | None = None) -> Sequence[Usage]:
-        """Every day's usage, of one organisation or of all."""
-        return self._engine.run(ListUsage(org))
+    def list(self, org: str | None = None, *, since: date | None = None) -> Sequence[Usage]:
+        """Every day's usage, of one organisation or of all, from a day on."""
+        return self._engine.run(ListUsage(org, since))
 
-    async def alist(self, org: str | None = None) -> Sequence[Usage]:
-        return await self._engine.arun(ListUsage(org))
+    async def alist(self, org: str | None = None, *, since: date | None = None) -> Sequence[Usage]:
+        return await self._engine.arun(ListUsage(org, since))

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from penstock.engine.commands import Parked, Queue, Total
 from penstock.server.http.traffic import Traffic
-from penstock.worker.memory import resident_bytes
+from penstock.worker.process_memory import resident_bytes
 
 __all__ = ["CONTENT_TYPE", "exposition"]
 

@@ -37,6 +37,10 @@ CREATE FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_d
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: add_buckets(bigint[], bigint[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.add_buckets(p_one bigint[], p_other bigint[]) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+
 -- Name: turn_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
 CREATE SEQUENCE penstock.turn_numbers
     START WITH 1
@@ -408,6 +412,12 @@ CREATE FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) RETUR
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: depth_series(timestamp with time zone, integer, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.depth_series(p_since timestamp with time zone, p_step integer, p_queue text DEFAULT NULL::text) RETURNS TABLE(at timestamp with time zone, ready bigint, running bigint, oldest_ready_seconds double precision)
+    LANGUAGE sql STABLE
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: disown_artifact(uuid, uuid, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) RETURNS boolean
     LANGUAGE plpgsql
@@ -486,6 +496,12 @@ COMMENT ON COLUMN penstock.schedules.next_tick IS 'The first tick that nobody ha
 -- Name: enqueue_scheduled(penstock.schedules, timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS uuid
     LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: error_groups(timestamp with time zone, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.error_groups(p_since timestamp with time zone, p_kind text DEFAULT NULL::text, p_limit integer DEFAULT 50) RETURNS TABLE(id uuid, kind text, queue text, type text, message text, attempts bigint, jobs bigint, first_at timestamp with time zone, last_at timestamp with time zone, example uuid, trend jsonb)
+    LANGUAGE sql STABLE
+    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: error_says(uuid, text); Type: FUNCTION; Schema: penstock; Owner: -
@@ -603,6 +619,18 @@ CREATE FUNCTION penstock.flow_jobs(p_job uuid, p_limit integer DEFAULT 1000) RET
     SET jit TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: fold_errors(bigint[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fold_errors(p_numbers bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: fold_statistics(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.fold_statistics() RETURNS integer
+    LANGUAGE plpgsql
+    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: fold_usage(); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1074,6 +1102,18 @@ CREATE FUNCTION penstock.next_run_at() RETURNS timestamp with time zone
 CREATE FUNCTION penstock.next_turn() RETURNS bigint
     LANGUAGE sql;
 
+-- Name: note_depths(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.note_depths() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: note_ended(uuid[], penstock.job_state, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.note_ended(p_ids uuid[], p_state penstock.job_state, p_message text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: open_lease(text, double precision, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.open_lease(p_worker text, p_seconds double precision DEFAULT NULL::double precision, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql
@@ -1191,11 +1231,16 @@ CREATE FUNCTION penstock.queue_names() RETURNS text[]
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
+-- Name: queue_overview(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.queue_overview(p_most integer DEFAULT 10000) RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: queue_stats(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.queue_stats() RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: time_floors; Type: TABLE; Schema: penstock; Owner: -
@@ -1371,6 +1416,17 @@ CREATE FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims 
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: report_statistics(bigint, jsonb, jsonb, bigint, double precision, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.report_statistics(p_lease bigint, p_runs jsonb DEFAULT '[]'::jsonb, p_errors jsonb DEFAULT '[]'::jsonb, p_memory bigint DEFAULT NULL::bigint, p_load double precision DEFAULT NULL::double precision, p_slots integer DEFAULT NULL::integer) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: reported_runs(bigint[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.reported_runs(p_numbers bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(at timestamp with time zone, queue text, kind text, succeeded bigint, failed bigint, retried bigint, cancelled bigint, waited bigint[], ran bigint[], waited_seconds double precision, ran_seconds double precision)
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: requeue(uuid[], text, integer); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1557,6 +1613,12 @@ CREATE FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: statistics_series(timestamp with time zone, integer, text, text, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.statistics_series(p_since timestamp with time zone, p_step integer, p_queue text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_each boolean DEFAULT false) RETURNS TABLE(at timestamp with time zone, queue text, succeeded bigint, failed bigint, retried bigint, cancelled bigint, waited bigint[], ran bigint[], waited_seconds double precision, ran_seconds double precision)
+    LANGUAGE plpgsql STABLE
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: steps_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.steps_of(p_job uuid) RETURNS TABLE(name text, output jsonb, done_at timestamp with time zone)
     LANGUAGE sql STABLE
@@ -1587,6 +1649,10 @@ CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: sum_of_buckets(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.sum_of_buckets(p_column text) RETURNS text
+    LANGUAGE sql IMMUTABLE;
 
 -- Name: suspend(bigint, uuid, integer, jsonb, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb DEFAULT NULL::jsonb, p_progress jsonb DEFAULT NULL::jsonb) RETURNS TABLE(state penstock.job_state, run_at timestamp with time zone, output jsonb)
@@ -1718,7 +1784,7 @@ CREATE FUNCTION penstock.withdraw_artifact(p_lease bigint, p_claims integer, p_i
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: workers(uuid); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.workers(p_job uuid DEFAULT NULL::uuid) RETURNS TABLE(lease bigint, worker text, host text, pid integer, queues text[], started_at timestamp with time zone, heard_at timestamp with time zone, running jsonb)
+CREATE FUNCTION penstock.workers(p_job uuid DEFAULT NULL::uuid) RETURNS TABLE(lease bigint, worker text, host text, pid integer, queues text[], started_at timestamp with time zone, heard_at timestamp with time zone, running jsonb, memory bigint, load real, slots integer)
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -1799,6 +1865,18 @@ CREATE TABLE penstock.declared_queues (
     settings jsonb NOT NULL
 );
 
+-- Name: depths; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.depths (
+    at timestamp with time zone NOT NULL,
+    queue text NOT NULL,
+    ready integer NOT NULL,
+    running integer NOT NULL,
+    oldest_ready_seconds double precision
+);
+
+-- Name: COLUMN depths.ready; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.depths.ready IS 'Counted no further than a hundred thousand.';
+
 -- Name: edges; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.edges (
     job uuid NOT NULL,
@@ -1832,6 +1910,27 @@ CREATE TABLE penstock.events (
     emitted_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL
 );
+
+-- Name: failures; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.failures (
+    hour timestamp with time zone NOT NULL,
+    id uuid NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    example uuid,
+    attempts bigint NOT NULL,
+    jobs bigint NOT NULL,
+    kind text NOT NULL,
+    queue text NOT NULL,
+    type text,
+    message text NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: COLUMN failures.id; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.failures.id IS 'Made of kind and message.';
+
+-- Name: COLUMN failures.jobs; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.failures.jobs IS 'Those that were given up; `attempts` counts every attempt that failed.';
 
 -- Name: floor_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
 CREATE SEQUENCE penstock.floor_numbers
@@ -2085,6 +2184,24 @@ CREATE TABLE penstock.quotas (
     CONSTRAINT unfinished_is_positive CHECK ((unfinished > 0))
 );
 
+-- Name: reports; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.reports (
+    number bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    runs jsonb NOT NULL,
+    errors jsonb NOT NULL
+);
+
+-- Name: reports_number_seq; Type: SEQUENCE; Schema: penstock; Owner: -
+ALTER TABLE penstock.reports ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.reports_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: schema_migrations; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.schema_migrations (
     number integer NOT NULL,
@@ -2116,6 +2233,29 @@ CREATE TABLE penstock.starts (
     jobs integer NOT NULL
 )
 WITH (fillfactor='50');
+
+-- Name: statistics; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.statistics (
+    seconds integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    queue text NOT NULL,
+    kind text NOT NULL,
+    succeeded bigint NOT NULL,
+    failed bigint NOT NULL,
+    retried bigint NOT NULL,
+    cancelled bigint NOT NULL,
+    waited bigint[] NOT NULL,
+    ran bigint[] NOT NULL,
+    waited_seconds double precision NOT NULL,
+    ran_seconds double precision NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: COLUMN statistics.failed; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.statistics.failed IS 'Given up; `retried` are the attempts that failed and are tried again.';
+
+-- Name: COLUMN statistics.waited; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.statistics.waited IS 'How many first runs began so long after they were enqueued: below 1 ms, 2 ms, 4 ms and so on, by powers of two.';
 
 -- Name: steps; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.steps (
@@ -2194,6 +2334,18 @@ CREATE VIEW penstock.usage_so_far WITH (security_invoker='true') AS
            FROM penstock.usage_log) counted
   GROUP BY day, org, kind;
 
+-- Name: vitals; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.vitals (
+    lease bigint NOT NULL,
+    number bigint NOT NULL,
+    memory bigint NOT NULL,
+    load real,
+    slots integer
+);
+
+-- Name: COLUMN vitals.load; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.vitals.load IS 'Of one processor, how much it used of late.';
+
 -- Name: waiting_numbers; Type: SEQUENCE; Schema: penstock; Owner: -
 CREATE SEQUENCE penstock.waiting_numbers
     START WITH 1
@@ -2269,6 +2421,10 @@ ALTER TABLE ONLY penstock.channels
 ALTER TABLE ONLY penstock.declared_queues
     ADD CONSTRAINT declared_queues_pkey PRIMARY KEY (queue);
 
+-- Name: depths depths_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.depths
+    ADD CONSTRAINT depths_pkey PRIMARY KEY (at, queue);
+
 -- Name: edges edges_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.edges
     ADD CONSTRAINT edges_pkey PRIMARY KEY (job, waits_for);
@@ -2284,6 +2440,10 @@ ALTER TABLE ONLY penstock.errors_strays
 -- Name: events events_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
+-- Name: failures failures_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.failures
+    ADD CONSTRAINT failures_pkey PRIMARY KEY (hour, id);
 
 -- Name: heartbeats heartbeats_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.heartbeats
@@ -2349,6 +2509,10 @@ ALTER TABLE ONLY penstock.quota_use
 ALTER TABLE ONLY penstock.quotas
     ADD CONSTRAINT quotas_pkey PRIMARY KEY (name);
 
+-- Name: reports reports_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.reports
+    ADD CONSTRAINT reports_pkey PRIMARY KEY (number);
+
 -- Name: schedules schedules_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.schedules
     ADD CONSTRAINT schedules_pkey PRIMARY KEY (name);
@@ -2365,6 +2529,10 @@ ALTER TABLE ONLY penstock.settings
 ALTER TABLE ONLY penstock.starts
     ADD CONSTRAINT starts_pkey PRIMARY KEY (queue, key, bucket);
 
+-- Name: statistics statistics_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.statistics
+    ADD CONSTRAINT statistics_pkey PRIMARY KEY (seconds, queue, kind, at);
+
 -- Name: steps steps_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (job, name);
@@ -2376,6 +2544,10 @@ ALTER TABLE ONLY penstock.turns
 -- Name: usage usage_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.usage
     ADD CONSTRAINT usage_pkey PRIMARY KEY (day, org, kind);
+
+-- Name: vitals vitals_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.vitals
+    ADD CONSTRAINT vitals_pkey PRIMARY KEY (lease, number);
 
 -- Name: waiting waiting_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.waiting
@@ -2492,6 +2664,9 @@ CREATE UNIQUE INDEX jobs_unique ON penstock.jobs USING btree (kind, unique_key, 
 -- Name: operations_running; Type: INDEX; Schema: penstock; Owner: -
 CREATE INDEX operations_running ON penstock.operations USING btree (id) WHERE (state = 'running'::text);
 
+-- Name: statistics_at; Type: INDEX; Schema: penstock; Owner: -
+CREATE INDEX statistics_at ON penstock.statistics USING btree (seconds, at);
+
 -- Name: time_floors_newest; Type: INDEX; Schema: penstock; Owner: -
 CREATE UNIQUE INDEX time_floors_newest ON penstock.time_floors USING btree (number DESC);
 
@@ -2526,6 +2701,10 @@ ALTER INDEX penstock.payloads_pkey ATTACH PARTITION penstock.payloads_strays_pke
 ALTER TABLE ONLY penstock.heartbeats
     ADD CONSTRAINT heartbeats_of_a_lease FOREIGN KEY (lease) REFERENCES penstock.leases(id) ON DELETE CASCADE;
 
+-- Name: vitals vitals_of_a_lease; Type: FK CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.vitals
+    ADD CONSTRAINT vitals_of_a_lease FOREIGN KEY (lease) REFERENCES penstock.leases(id) ON DELETE CASCADE;
+
 -- Name: application_migrations; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.application_migrations ENABLE ROW LEVEL SECURITY;
 
@@ -2541,6 +2720,9 @@ ALTER TABLE penstock.channels ENABLE ROW LEVEL SECURITY;
 -- Name: declared_queues; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.declared_queues ENABLE ROW LEVEL SECURITY;
 
+-- Name: depths; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.depths ENABLE ROW LEVEL SECURITY;
+
 -- Name: edges; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.edges ENABLE ROW LEVEL SECURITY;
 
@@ -2552,6 +2734,9 @@ ALTER TABLE penstock.errors_strays ENABLE ROW LEVEL SECURITY;
 
 -- Name: events; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.events ENABLE ROW LEVEL SECURITY;
+
+-- Name: failures; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.failures ENABLE ROW LEVEL SECURITY;
 
 -- Name: floors; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.floors ENABLE ROW LEVEL SECURITY;
@@ -2607,6 +2792,9 @@ ALTER TABLE penstock.quota_use ENABLE ROW LEVEL SECURITY;
 -- Name: quotas; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.quotas ENABLE ROW LEVEL SECURITY;
 
+-- Name: reports; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.reports ENABLE ROW LEVEL SECURITY;
+
 -- Name: schedules; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.schedules ENABLE ROW LEVEL SECURITY;
 
@@ -2618,6 +2806,9 @@ ALTER TABLE penstock.settings ENABLE ROW LEVEL SECURITY;
 
 -- Name: starts; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.starts ENABLE ROW LEVEL SECURITY;
+
+-- Name: statistics; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.statistics ENABLE ROW LEVEL SECURITY;
 
 -- Name: steps; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.steps ENABLE ROW LEVEL SECURITY;
@@ -2637,6 +2828,9 @@ CREATE POLICY the_service_does_everything ON penstock.channels TO service_role U
 -- Name: declared_queues the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.declared_queues TO service_role USING (true) WITH CHECK (true);
 
+-- Name: depths the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.depths TO service_role USING (true) WITH CHECK (true);
+
 -- Name: edges the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.edges TO service_role USING (true) WITH CHECK (true);
 
@@ -2645,6 +2839,9 @@ CREATE POLICY the_service_does_everything ON penstock.errors TO service_role USI
 
 -- Name: events the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.events TO service_role USING (true) WITH CHECK (true);
+
+-- Name: failures the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.failures TO service_role USING (true) WITH CHECK (true);
 
 -- Name: floors the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.floors TO service_role USING (true) WITH CHECK (true);
@@ -2694,6 +2891,9 @@ CREATE POLICY the_service_does_everything ON penstock.quota_use TO service_role 
 -- Name: quotas the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.quotas TO service_role USING (true) WITH CHECK (true);
 
+-- Name: reports the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.reports TO service_role USING (true) WITH CHECK (true);
+
 -- Name: schedules the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.schedules TO service_role USING (true) WITH CHECK (true);
 
@@ -2705,6 +2905,9 @@ CREATE POLICY the_service_does_everything ON penstock.settings TO service_role U
 
 -- Name: starts the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.starts TO service_role USING (true) WITH CHECK (true);
+
+-- Name: statistics the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.statistics TO service_role USING (true) WITH CHECK (true);
 
 -- Name: steps the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.steps TO service_role USING (true) WITH CHECK (true);
@@ -2720,6 +2923,9 @@ CREATE POLICY the_service_does_everything ON penstock.usage TO service_role USIN
 
 -- Name: usage_log the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.usage_log TO service_role USING (true) WITH CHECK (true);
+
+-- Name: vitals the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.vitals TO service_role USING (true) WITH CHECK (true);
 
 -- Name: waiting the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.waiting TO service_role USING (true) WITH CHECK (true);
@@ -2757,6 +2963,9 @@ CREATE POLICY users_see_their_own ON penstock.jobs FOR SELECT USING (((owner = (
 -- Name: payloads users_see_their_own; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY users_see_their_own ON penstock.payloads FOR SELECT USING (((owner = ( SELECT penstock.caller() AS caller)) OR (org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[]))));
 
+-- Name: vitals; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.vitals ENABLE ROW LEVEL SECURITY;
+
 -- Name: waiting; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.waiting ENABLE ROW LEVEL SECURITY;
 
@@ -2774,6 +2983,10 @@ GRANT ALL ON FUNCTION penstock.abandon_artifact(p_lease bigint, p_claims integer
 -- Name: FUNCTION add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.add_audit(p_who text, p_action text, p_target text, p_details jsonb, p_jobs integer) TO service_role;
+
+-- Name: FUNCTION add_buckets(p_one bigint[], p_other bigint[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.add_buckets(p_one bigint[], p_other bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.add_buckets(p_one bigint[], p_other bigint[]) TO service_role;
 
 -- Name: SEQUENCE turn_numbers; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.turn_numbers TO service_role;
@@ -3013,6 +3226,10 @@ GRANT ALL ON FUNCTION penstock.declare_queues(p_queues jsonb) TO service_role;
 REVOKE ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) TO service_role;
 
+-- Name: FUNCTION depth_series(p_since timestamp with time zone, p_step integer, p_queue text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.depth_series(p_since timestamp with time zone, p_step integer, p_queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.depth_series(p_since timestamp with time zone, p_step integer, p_queue text) TO service_role;
+
 -- Name: FUNCTION disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.disown_artifact(p_id uuid, p_job uuid, p_kind text, p_name text, p_path text) TO service_role;
@@ -3055,6 +3272,10 @@ GRANT ALL ON TABLE penstock.schedules TO service_role;
 -- Name: FUNCTION enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.enqueue_scheduled(p_schedule penstock.schedules, p_tick timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION error_groups(p_since timestamp with time zone, p_kind text, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.error_groups(p_since timestamp with time zone, p_kind text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.error_groups(p_since timestamp with time zone, p_kind text, p_limit integer) TO service_role;
 
 -- Name: FUNCTION error_says(p_id uuid, p_text text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.error_says(p_id uuid, p_text text) FROM PUBLIC;
@@ -3111,6 +3332,14 @@ GRANT ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) TO service
 -- Name: FUNCTION flow_jobs(p_job uuid, p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.flow_jobs(p_job uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.flow_jobs(p_job uuid, p_limit integer) TO service_role;
+
+-- Name: FUNCTION fold_errors(p_numbers bigint[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fold_errors(p_numbers bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fold_errors(p_numbers bigint[]) TO service_role;
+
+-- Name: FUNCTION fold_statistics(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.fold_statistics() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.fold_statistics() TO service_role;
 
 -- Name: FUNCTION fold_usage(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.fold_usage() FROM PUBLIC;
@@ -3355,6 +3584,14 @@ GRANT ALL ON FUNCTION penstock.next_run_at() TO service_role;
 REVOKE ALL ON FUNCTION penstock.next_turn() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.next_turn() TO service_role;
 
+-- Name: FUNCTION note_depths(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.note_depths() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.note_depths() TO service_role;
+
+-- Name: FUNCTION note_ended(p_ids uuid[], p_state penstock.job_state, p_message text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.note_ended(p_ids uuid[], p_state penstock.job_state, p_message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.note_ended(p_ids uuid[], p_state penstock.job_state, p_message text) TO service_role;
+
 -- Name: FUNCTION open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) TO service_role;
@@ -3427,6 +3664,10 @@ GRANT ALL ON FUNCTION penstock.purge_where(p_filter jsonb) TO service_role;
 -- Name: FUNCTION queue_names(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.queue_names() FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.queue_names() TO service_role;
+
+-- Name: FUNCTION queue_overview(p_most integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.queue_overview(p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.queue_overview(p_most integer) TO service_role;
 
 -- Name: FUNCTION queue_stats(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.queue_stats() FROM PUBLIC;
@@ -3517,6 +3758,14 @@ GRANT ALL ON FUNCTION penstock.renew_waiting() TO service_role;
 -- Name: FUNCTION report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_claims integer[], p_progress jsonb) TO service_role;
+
+-- Name: FUNCTION report_statistics(p_lease bigint, p_runs jsonb, p_errors jsonb, p_memory bigint, p_load double precision, p_slots integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.report_statistics(p_lease bigint, p_runs jsonb, p_errors jsonb, p_memory bigint, p_load double precision, p_slots integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.report_statistics(p_lease bigint, p_runs jsonb, p_errors jsonb, p_memory bigint, p_load double precision, p_slots integer) TO service_role;
+
+-- Name: FUNCTION reported_runs(p_numbers bigint[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.reported_runs(p_numbers bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.reported_runs(p_numbers bigint[]) TO service_role;
 
 -- Name: FUNCTION requeue(p_ids uuid[], p_queue text, p_priority integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.requeue(p_ids uuid[], p_queue text, p_priority integer) FROM PUBLIC;
@@ -3632,6 +3881,10 @@ GRANT ALL ON FUNCTION penstock.start_operation(p_id uuid, p_action text, p_filte
 REVOKE ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.starts_left(p_queue text, p_key text, p_rate integer, p_period interval, p_now timestamp with time zone) TO service_role;
 
+-- Name: FUNCTION statistics_series(p_since timestamp with time zone, p_step integer, p_queue text, p_kind text, p_each boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.statistics_series(p_since timestamp with time zone, p_step integer, p_queue text, p_kind text, p_each boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.statistics_series(p_since timestamp with time zone, p_step integer, p_queue text, p_kind text, p_each boolean) TO service_role;
+
 -- Name: FUNCTION steps_of(p_job uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.steps_of(p_job uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.steps_of(p_job uuid) TO service_role;
@@ -3651,6 +3904,10 @@ GRANT ALL ON FUNCTION penstock.store_artifact(p_lease bigint, p_job uuid, p_clai
 -- Name: FUNCTION stored_bytes(p_owner text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.stored_bytes(p_owner text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
+
+-- Name: FUNCTION sum_of_buckets(p_column text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.sum_of_buckets(p_column text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.sum_of_buckets(p_column text) TO service_role;
 
 -- Name: FUNCTION suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb) FROM PUBLIC;
@@ -3769,6 +4026,9 @@ GRANT ALL ON TABLE penstock.channels TO service_role;
 -- Name: TABLE declared_queues; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.declared_queues TO service_role;
 
+-- Name: TABLE depths; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.depths TO service_role;
+
 -- Name: TABLE edges; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.edges TO service_role;
 
@@ -3780,6 +4040,9 @@ GRANT ALL ON TABLE penstock.errors_strays TO service_role;
 
 -- Name: TABLE events; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.events TO service_role;
+
+-- Name: TABLE failures; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.failures TO service_role;
 
 -- Name: SEQUENCE floor_numbers; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.floor_numbers TO service_role;
@@ -3833,6 +4096,12 @@ GRANT ALL ON TABLE penstock.quota_use TO service_role;
 -- Name: TABLE quotas; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.quotas TO service_role;
 
+-- Name: TABLE reports; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.reports TO service_role;
+
+-- Name: SEQUENCE reports_number_seq; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.reports_number_seq TO service_role;
+
 -- Name: TABLE schema_migrations; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.schema_migrations TO service_role;
 
@@ -3841,6 +4110,9 @@ GRANT ALL ON TABLE penstock.settings TO service_role;
 
 -- Name: TABLE starts; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.starts TO service_role;
+
+-- Name: TABLE statistics; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.statistics TO service_role;
 
 -- Name: TABLE steps; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.steps TO service_role;
@@ -3859,6 +4131,9 @@ GRANT SELECT ON TABLE penstock.usage_log TO authenticated;
 -- Name: TABLE usage_so_far; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.usage_so_far TO service_role;
 GRANT SELECT ON TABLE penstock.usage_so_far TO authenticated;
+
+-- Name: TABLE vitals; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.vitals TO service_role;
 
 -- Name: SEQUENCE waiting_numbers; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON SEQUENCE penstock.waiting_numbers TO service_role;

@@ -21,6 +21,7 @@ from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane
 from penstock.worker.parking_log import parking_log
 from penstock.worker.run import Run
+from penstock.worker.statistics import Statistics
 
 log = logging.getLogger("penstock.worker")
 
@@ -39,6 +40,7 @@ class Completer(Loop):
         reported: Callable[[], None],
         may_be_due: Callable[[], None],
         failures: Failures,
+        statistics: Statistics,
     ) -> None:
         super().__init__(engine.faults)
         self._engine = engine
@@ -46,6 +48,7 @@ class Completer(Loop):
         self._reported = reported
         self._may_be_due = may_be_due
         self._failures = failures
+        self._statistics = statistics
         self._ended: list[Ended] = []
         self._reporting: list[Ended] = []
         self._something = asyncio.Event()
@@ -78,6 +81,7 @@ class Completer(Loop):
                 await self._report_one_by_one(self._reporting)
             for lane, run, _ in self._reporting:
                 self._forget(lane, run)
+            self._statistics.note(self._reporting)
             self._reporting = []
             self._reported()
             if not self._ended:
@@ -142,7 +146,9 @@ class Completer(Loop):
             self._set_alarm(fates)
             _done(failed)
             for run, ending in failed:
-                self._failures.tell(run.job, ending, fates.get(run.job.id))
+                became = fates.get(run.job.id)
+                run.became = None if became is None else became.state
+                self._failures.tell(run.job, ending, became)
         if snoozed:
             snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
             fates = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
@@ -184,6 +190,7 @@ class Completer(Loop):
         for run in runs:
             became = fates.get(run.job.id)
             if became is not None and became.state is JobState.FAILED:
+                run.became = became.state
                 self._failures.give_up(Failure(run.job, why))
 
     def _set_alarm(self, fates: dict[UUID, Became]) -> None:

@@ -104,7 +104,8 @@ class Executor:
             # whatever it is, the slot must not be lost with it
             expired = limit is not None and limit.expired()
             ending = _timed_out(seconds, retry) if expired else ending_of_raised(error, retry)
-        lane.ended(time.perf_counter() - started)
+        run.ran = time.perf_counter() - started
+        lane.ended(run.ran)
         self._end(lane, run, ending)
         if lane.waiting and not self.stopping:
             self._fill(lane)
@@ -129,8 +130,10 @@ class Executor:
             expired = limit.expired()
             ending = _timed_out(call.timeout, call.retry) if expired else ending_of_raised(error, call.retry)
             endings = [ending] * len(running)
-        lane.ended(time.perf_counter() - started)
+        ran = time.perf_counter() - started
+        lane.ended(ran)
         for run, ending in zip(running, endings, strict=True):
+            run.ran = ran
             self._end(lane, run, ending)
         for run in stopped:
             self._end(lane, run, ending_of_stopped(run, asyncio.CancelledError()))

@@ -1,14 +1,12 @@
-"""How much memory this process takes, and ending it gently when that is too much."""
+"""Ends a worker gently when its process takes too much memory."""
 
 import asyncio
 import logging
 import re
-import resource
-import sys
-from pathlib import Path
 
 from penstock.engine.loop import Loop
 from penstock.errors import InvalidInput
+from penstock.worker.process_memory import resident_bytes
 from penstock.worker.worker import Worker
 
 log = logging.getLogger("penstock.worker")
@@ -26,15 +24,6 @@ def bytes_given(text: str) -> int:
     if number < 1:
         raise InvalidInput("max-memory", f"{text!r}: write it as 500MB or 2GiB")
     return number
-
-
-def resident_bytes() -> int:
-    """The memory that this process has now; where that cannot be told, the most it ever had."""
-    try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
-    except OSError:
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else most * 1024
 
 
 class MemoryWatch(Loop):

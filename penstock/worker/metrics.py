@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from penstock.extras import needs
 from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
-from penstock.worker.memory import resident_bytes
+from penstock.worker.process_memory import resident_bytes
 from penstock.worker.run import Run, Stop
 
 with needs("server", "/metrics of a worker"):

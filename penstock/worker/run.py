@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.context import JobContext
 from penstock.engine.commands import Progress, Reported
-from penstock.job import ClaimedJob, Lease
+from penstock.job import ClaimedJob, JobState, Lease
 
 
 class Stop(StrEnum):
@@ -39,6 +39,10 @@ class Run(msgspec.Struct, eq=False):
     written: asyncio.Event | None = None
     """While a report of it is on its way to the database: set when that has arrived."""
     reported: bool = False
+    ran: float = 0.0
+    """Seconds that its handler took."""
+    became: JobState | None = None
+    """What the engine made of it, where it did not succeed."""
 
     def reported_progress(self) -> Reported:
         """What it reported, to be written."""

@@ -24,6 +24,7 @@ from penstock.worker.failures import Failures
 from penstock.worker.lane import Lane, check_slots
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Run, Stop
+from penstock.worker.statistics import Statistics, StatisticsReport
 
 _MARGIN = 30.0
 """Seconds the lease outlives the budget: to finish, clean up and report."""
@@ -94,7 +95,10 @@ class Tick:
         self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads, keeper)
         self._executor = Executor(self._calls, self._end)
         failures = Failures(registry.failure_hooks)
-        self._completer = Completer(engine, self._executor.forget, self._reported.set, lambda: None, failures)
+        self._statistics = Statistics()
+        self._completer = Completer(
+            engine, self._executor.forget, self._reported.set, lambda: None, failures, self._statistics
+        )
 
     async def run(self, limit: int, budget: float) -> list[TickResult]:
         deadline = time.monotonic() + budget
@@ -130,6 +134,8 @@ class Tick:
             await self._completer.stop()
             await self._reporter.stop()
             self._calls.close()
+            slots = sum(lane.slots for lane in self._lanes)
+            await StatisticsReport(self._engine, self._statistics, lambda: lease, lambda: False, slots).report()
             await self._engine.arun(commands.CloseLease(lease))
         return [await self._result(*ended) for ended in self._ended]
 

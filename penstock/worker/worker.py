@@ -28,6 +28,7 @@ from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Run, Stop
+from penstock.worker.statistics import Statistics, StatisticsReport
 from penstock.worker.sweeper import Sweeper
 
 log = logging.getLogger("penstock.worker")
@@ -114,9 +115,13 @@ class Worker:
             threads=sum(queues.values()) + _SPARE_THREADS, keeper=keeper,
         )  # fmt: skip
         self._executor = Executor(self._calls, self._end)
+        statistics = Statistics()
+        self._statistics = StatisticsReport(
+            self._engine, statistics, lambda: self._leases.lease, self._busy, sum(queues.values())
+        )
         self._completer = Completer(
             self._engine, self._executor.forget, self._look, self._maintenance.look_now,
-            Failures(registry.failure_hooks),
+            Failures(registry.failure_hooks), statistics,
         )  # fmt: skip
         self._claimer = Claimer(
             self._engine, self._leases, self._listener, self._executor, self._lanes,
@@ -156,7 +161,7 @@ class Worker:
             await self._engine.aclose()
             raise
         self._take_lease()
-        loops: list[Loop | Listener] = [self._listener, self._leases, self._completer, self._reporter]
+        loops: list[Loop | Listener] = [self._listener, self._leases, self._completer, self._reporter, self._statistics]
         if self._engine.capabilities.leads:
             loops += [self._maintenance, self._cron]
         if self._sweeper is not None:
@@ -250,6 +255,7 @@ class Worker:
         self._calls.close()
         try:
             async with asyncio.timeout(_LAST_WORDS):
+                await self._statistics.report()
                 released = await self._engine.arun(commands.CloseLease(self._leases.lease))
             log.info(
                 "worker %s stopped%s",

@@ -19,6 +19,7 @@ _EMPTY = "; ".join(
     for table in (
         "jobs", "history", "edges", "leases", "waiting", "queues", "starts", "turns", "steps", "idempotency_keys",
         "usage", "usage_log", "schedules", "artifacts", "declared_queues", "operations", "audit",
+        "reports", "statistics", "depths", "failures",
     )
 )  # fmt: skip
 

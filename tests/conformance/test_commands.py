@@ -15,6 +15,7 @@ from penstock.errors import DuplicateKey, LeaseLost
 from penstock.job import ClaimedJob, Enqueued, Lease, new_job_id
 from tests.conformance.conftest import Bench, Run
 from tests.kit import saying
+from tests.kit.until import until
 
 
 async def lease_of(run: Run, **about: object) -> Lease:
@@ -292,6 +293,22 @@ async def test_what_queues_have_at_hand(bench: Bench, run: Run) -> None:
     [counted] = await run(c.Backlog(["default"], 1))
     assert (counted.queue, counted.ready, counted.running) == ("default", 1, 0)
     assert counted.oldest_ready_seconds is not None
+
+
+async def test_a_worker_says_what_has_ended_and_how_it_is(bench: Bench, run: Run) -> None:
+    lease = await lease_of(run)
+    runs = [c.EndedRuns("default", "work", succeeded=3, failed=1, ran=[0, 4], ran_seconds=0.006)]
+    errors = [c.AlikeErrors("work", "default", "no such <text>", 1, 1, uuid4(), "KeyError")]
+    said = c.ReportStatistics(lease, runs, errors, memory=50_000_000, load=0.5, slots=20)
+    assert await run(said) is None
+    assert await run(c.ReportStatistics(lease)) is None
+    [ended] = [each for each in await bench.app.statistics.aseries("default") if each.succeeded]
+    assert (ended.succeeded, ended.failed, ended.ran.mean) == (3, 1, 0.0015)
+    [worker] = [each for each in await bench.app.workers.alist() if each.lease == lease]
+    assert (worker.memory, worker.load, worker.slots) == (50_000_000, 0.5, 20)
+    await bench.app.engine.arun(c.Maintain())
+    # the server may be at it, too
+    assert [group.message for group in await until(bench.app.errors.alist)] == ["no such <text>"]
 
 
 def test_every_command_that_is_sent_is_tested_here() -> None:

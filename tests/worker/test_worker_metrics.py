@@ -7,8 +7,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock import Backoff, Context, InvalidInput, Penstock, Snooze
-from penstock.worker.memory import MemoryWatch, bytes_given, resident_bytes
+from penstock.worker.memory import MemoryWatch, bytes_given
 from penstock.worker.metrics import WorkerMetrics, serve_metrics
+from penstock.worker.process_memory import resident_bytes
 from tests.kit.until import soon, until
 from tests.kit.working import working
 

@@ -7,4 +7,5 @@ from penstock.engine.commands.enqueue import *
 from penstock.engine.commands.jobs import *
 from penstock.engine.commands.operations import *
 from penstock.engine.commands.queues import *
+from penstock.engine.commands.statistics import *
 from penstock.engine.commands.work import *

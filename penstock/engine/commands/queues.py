@@ -34,6 +34,12 @@ class QueueStats(Repeatable[list[Queue]], frozen=True):
     pass
 
 
+class QueueOverview(Repeatable[list[Queue]], frozen=True):
+    """The same, jobs counted no further than so many."""
+
+    most: int = 10_000
+
+
 class Parked(msgspec.Struct, frozen=True):
     """Jobs of a queue and kind that wait for a worker which knows them, and why the first of them does."""
 
@@ -120,6 +126,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 class ListUsage(Repeatable[list[Usage]], frozen=True):
     org: str | None = None
+    since: date | None = None
 
 
 # Schedules.
@@ -217,7 +224,7 @@ class RunningJob(msgspec.Struct, frozen=True):
 
 
 class LiveWorker(msgspec.Struct, frozen=True):
-    """`heard_at` is its last heartbeat; `running` has the job first that runs longest."""
+    """`heard_at` is its last heartbeat; `running` has the job first that runs longest. What it has not said is None."""
 
     lease: int
     worker: str
@@ -227,6 +234,12 @@ class LiveWorker(msgspec.Struct, frozen=True):
     started_at: datetime
     heard_at: datetime
     running: Sequence[RunningJob]
+    memory: int | None = None
+    """Bytes that its process has."""
+    load: float | None = None
+    """Of one processor, how much it used of late."""
+    slots: int | None = None
+    """How many jobs it runs at once."""
 
 
 class Workers(Repeatable[list[LiveWorker]], frozen=True):
@@ -257,7 +270,7 @@ class Maintain(Repeatable[dict[str, int] | None], frozen=True):
 class Tended(msgspec.Struct, frozen=True):
     leads: bool
     due_in: float | None
-    operating: bool | None = None
+    operating: bool = False
     """Whether an operation over many jobs is under way."""
 
 

@@ -12,6 +12,10 @@ from penstock.job import ClaimedJob, Held, JobState, Lease, Name, NewJob, Number
 
 NULL = msgspec.Raw(b"null")
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Buckets = Annotated[list[Count], msgspec.Meta(max_length=25)]
+Duration = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+
 # Leases.
 
 
@@ -372,3 +376,46 @@ class Backlog(Repeatable[list[QueueBacklog]], frozen=True):
 
     queues: Annotated[Sequence[Name], msgspec.Meta(min_length=1, max_length=1000)]
     most: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 10_000
+
+
+class EndedRuns(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Runs of a queue and kind that have ended, and how long they waited and took: so many below 1 ms, below 2 ms,
+    below 4 ms and so on."""
+
+    queue: Name
+    kind: Name
+    succeeded: Count = 0
+    failed: Count = 0
+    """Given up."""
+    retried: Count = 0
+    """Failed, and to be tried again."""
+    cancelled: Count = 0
+    waited: Buckets = []
+    """Of first runs, from their enqueueing on."""
+    ran: Buckets = []
+    waited_seconds: Duration = 0.0
+    ran_seconds: Duration = 0.0
+
+
+class AlikeErrors(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Attempts of a kind that failed with messages that differ by numbers, ids and quoted values alone."""
+
+    kind: Name
+    queue: Name
+    message: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]+$")]
+    attempts: Count
+    jobs: Count
+    """Of these the ones that were given up."""
+    example: UUID
+    type: Annotated[str, msgspec.Meta(max_length=500, pattern="^[^\\x00]*$")] | None = None
+
+
+class ReportStatistics(Repeatable[None], frozen=True):
+    """Say what has ended since the last time, every ten seconds or so, and how the worker is."""
+
+    lease: LeaseId
+    runs: Annotated[list[EndedRuns], msgspec.Meta(max_length=MOST_JOBS)] = msgspec.field(default_factory=list)
+    errors: Annotated[list[AlikeErrors], msgspec.Meta(max_length=MOST_JOBS)] = msgspec.field(default_factory=list)
+    memory: Annotated[int, msgspec.Meta(ge=0, le=2**53, description="Bytes.")] | None = None
+    load: Annotated[float, msgspec.Meta(ge=0, le=1e6, description="Of one processor.")] | None = None
+    slots: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None

@@ -58,7 +58,7 @@ class ClaimOrWait(Claim, frozen=True):
 SENT: tuple[type[Command[Any]], ...] = (
     c.OpenLease, Beat, c.CloseLease, c.ExpireLease, c.WaitForWork, c.StopWaiting, c.Wake, c.Backlog, c.Claim,
     ClaimOrWait, c.ReleaseUnknown, c.ReportProgress, c.Complete, c.CompleteAndEnqueue, c.Fail, c.Snooze, c.Park,
-    c.Release, c.StopCancelled, c.RememberStep, c.RecallSteps, c.Suspend, c.Outputs,
+    c.Release, c.StopCancelled, c.RememberStep, c.RecallSteps, c.Suspend, c.Outputs, c.ReportStatistics,
 )  # fmt: skip
 """What a worker needs."""
 

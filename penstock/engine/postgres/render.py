@@ -457,9 +457,12 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     ),
     c.ListUsage: _reading(
         """select day, org, kind, runs, seconds, failures, bytes from penstock.usage_so_far
-            where %s::text is null or org = %s order by day, org, kind""",
+            where (%s::text is null or org = %s) and (%s::date is null or day >= %s::date)
+            order by day, org, kind""",
         "org",
         "org",
+        "since",
+        "since",
     ),
     c.ListSchedules: _reading(
         """select penstock.clock() as now, coalesce((

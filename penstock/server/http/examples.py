@@ -72,6 +72,9 @@ EXAMPLES: dict[str, Any] = {
                 "queues": ["default"],
                 "started_at": "2026-01-31T11:00:00Z",
                 "heard_at": "2026-01-31T12:00:00Z",
+                "memory": 81_000_000,
+                "load": 0.4,
+                "slots": 20,
                 "running": [
                     {
                         "id": _JOB,
@@ -220,6 +223,14 @@ COMMANDS: dict[str, tuple[Any, Any]] = {
     "snooze": ({"lease": 17, "jobs": [{**_HELD, "seconds": 30}]}, _BECAME),
     "park": ({"lease": 17, "jobs": [{**_HELD, "reason": "this worker has no handler of kind 'rotate'"}]}, _BECAME),
     "release": ({"lease": 17, "jobs": [_HELD]}, [_JOB]),
+    "report_statistics": (
+        {"lease": 17, "memory": 81_000_000, "load": 0.4, "slots": 20,
+         "runs": [{"queue": "exports", "kind": "export_pdf", "succeeded": 12, "failed": 1, "ran": [0, 0, 9, 4],
+                   "ran_seconds": 0.04}],
+         "errors": [{"kind": "export_pdf", "queue": "exports", "message": "timed out after <number> s",
+                     "type": "Timeout", "attempts": 1, "jobs": 1, "example": _JOB}]},
+        None,
+    ),
     "stop_cancelled": ({"lease": 17, "jobs": [_HELD], "reason": "cancelled by its owner"}, [_JOB]),
     "remember_step": ({**_MINE, "name": "fetch", "output": {"rows": 3}}, True),
     "recall_steps": (_MINE, [{"name": "fetch", "output": {"rows": 3}}]),

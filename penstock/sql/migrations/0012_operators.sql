@@ -72,3 +72,80 @@ create table penstock.audit (
 create index audit_at on penstock.audit (at);
 comment on column penstock.audit.jobs is
   'How many it changed; null where that is not known yet: a line of the same operation follows when it ends.';
+
+-- What workers report now and then: the runs that have ended since, and the errors. Appended as it comes, and folded into the
+-- tables below by maintain(): two workers never wait for each other, and an old snapshot keeps no long chains of one row.
+create table penstock.reports (
+  number bigint generated always as identity constraint reports_pkey primary key,
+  at timestamptz not null,
+  runs jsonb not null,
+  errors jsonb not null
+);
+
+-- How many runs ended how, and how long they waited and took: by minute for two days and by hour for longer, of each queue and of
+-- all ('' stands for all), by hour of each kind too.
+create table penstock.statistics (
+  seconds int not null,
+  at timestamptz not null,
+  queue text not null,
+  kind text not null,
+  succeeded bigint not null,
+  failed bigint not null,
+  retried bigint not null,
+  cancelled bigint not null,
+  waited bigint[] not null,
+  ran bigint[] not null,
+  waited_seconds double precision not null,
+  ran_seconds double precision not null,
+  constraint statistics_pkey primary key (seconds, queue, kind, at)
+) with (fillfactor = 50);
+create index statistics_at on penstock.statistics (seconds, at);
+comment on column penstock.statistics.failed is
+  'Given up; `retried` are the attempts that failed and are tried again.';
+comment on column penstock.statistics.waited is
+  'How many first runs began so long after they were enqueued: below 1 ms, 2 ms, 4 ms and so on, by powers of two.';
+
+-- How much queues had to do, noted once a minute by whoever leads, and kept by the hour after two days.
+create table penstock.depths (
+  at timestamptz not null,
+  queue text not null,
+  ready int not null,
+  running int not null,
+  oldest_ready_seconds double precision,
+  constraint depths_pkey primary key (at, queue)
+);
+comment on column penstock.depths.ready is
+  'Counted no further than a hundred thousand.';
+
+-- Errors that are alike, by the hour: the numbers, names and ids in a message do not tell them apart.
+create table penstock.failures (
+  hour timestamptz not null,
+  id uuid not null,
+  last_at timestamptz not null,
+  example uuid,
+  attempts bigint not null,
+  jobs bigint not null,
+  kind text not null,
+  queue text not null,
+  type text,
+  message text not null,
+  constraint failures_pkey primary key (hour, id)
+) with (fillfactor = 50);
+comment on column penstock.failures.id is
+  'Made of kind and message.';
+comment on column penstock.failures.jobs is
+  'Those that were given up; `attempts` counts every attempt that failed.';
+
+-- How workers are, as they last said: the row with the highest number, as in heartbeats.
+create table penstock.vitals (
+  lease bigint not null constraint vitals_of_a_lease references penstock.leases (id) on delete cascade,
+  number bigint not null,
+  memory bigint not null,
+  load real,
+  slots int,
+  constraint vitals_pkey primary key (lease, number)
+);
+comment on column penstock.vitals.load is
+  'Of one processor, how much it used of late.';
+
+drop function if exists penstock.workers(uuid);

@@ -22,7 +22,9 @@ begin
     'partitions_added', penstock.add_partitions(),
     'partitions_dropped', penstock.drop_old_history(),
     'usage_folded', penstock.fold_usage(),
-    'events_forgotten', penstock.forget_events());
+    'events_forgotten', penstock.forget_events(),
+    'reports_folded', penstock.fold_statistics());
+  perform penstock.note_depths();
   -- for where nobody leads; whoever does goes on with it all the time
   perform penstock.continue_operation();
   delete from penstock.operations where finished_at < v_now - (select audit_kept from penstock.settings);

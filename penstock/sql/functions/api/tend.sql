@@ -19,8 +19,8 @@ begin
     perform penstock.promote(10000);
     perform penstock.reclaim();
     due_in := extract(epoch from penstock.next_run_at() - penstock.clock());
-    operating := exists (select from penstock.operations where state = 'running');
   end if;
+  operating := leads and exists (select from penstock.operations where state = 'running');
   return next;
 end
 $$;

@@ -2,7 +2,8 @@
 -- the one that runs it.
 create or replace function penstock.workers(p_job uuid default null)
 returns table (
-  lease bigint, worker text, host text, pid int, queues text[], started_at timestamptz, heard_at timestamptz, running jsonb
+  lease bigint, worker text, host text, pid int, queues text[], started_at timestamptz, heard_at timestamptz, running jsonb,
+  memory bigint, load real, slots int
 )
 language plpgsql stable
 set enable_seqscan = off
@@ -14,8 +15,11 @@ declare
   v_lease bigint := (select j.lease from penstock.jobs as j where j.id = p_job and j.state::text = 'running');
 begin
   return query
-    select l.id, l.worker, l.host, l.pid, l.queues, l.started_at, l.expires_at - l.length, coalesce(held.jobs, '[]')
+    select l.id, l.worker, l.host, l.pid, l.queues, l.started_at, l.expires_at - l.length, coalesce(held.jobs, '[]'),
+           v.memory, v.load, v.slots
       from penstock.leases_now as l
+      left join lateral (
+        select * from penstock.vitals as v where v.lease = l.id order by v.number desc limit 1) as v on true
       left join (
         select j.lease, jsonb_agg(jsonb_build_object(
                  'id', j.id, 'kind', j.kind, 'queue', j.queue, 'attempt', j.attempt, 'since', j.started_at,

@@ -44,6 +44,7 @@ begin
   if cardinality(v_ended) > 0 then
     perform penstock.finish(v_ended, 'cancelled', (
       select jsonb_object_agg(id, jsonb_build_object('at', penstock.clock(), 'error', p_reason)) from unnest(v_ended) as id));
+    perform penstock.note_ended(v_ended, 'cancelled');
   end if;
   return v_ended;
 end

@@ -62,6 +62,8 @@ begin
   perform penstock.finish(v_cancelled, 'cancelled', (
     select jsonb_object_agg(id, jsonb_build_object('at', v_now, 'error', 'cancelled')) from unnest(v_cancelled) as id));
   perform penstock.finish(v_spent, 'failed', v_errors);
+  perform penstock.note_ended(v_cancelled, 'cancelled');
+  perform penstock.note_ended(v_spent, 'failed', 'its worker was lost');
   perform penstock.settle(v_cancelled || v_spent);
   if v_watched is not null then
     perform penstock.tell_watchers(v_watched);

@@ -1,0 +1,41 @@
+-- Every queue with its settings, how many live jobs it has by state, and how long its oldest ready job has waited. Jobs of a state are
+-- counted no further than p_most, ready ones of each queue and the others of all together: a million take a third of a second.
+create or replace function penstock.queue_overview(p_most int default 10000)
+returns table (
+  name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint,
+  oldest_ready_seconds double precision
+)
+language sql stable
+set enable_seqscan = off
+set jit = off
+as $$
+  with later as (
+    select queue, count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'scheduled') as scheduled
+      from ((select queue, state from penstock.jobs
+              where state = 'scheduled' and run_at >= (select (penstock.time_floor()).due_since)
+              limit p_most)
+            union all
+            (select queue, state from penstock.jobs where waiting_on > 0 limit p_most)) as waiting
+     group by queue
+  ), running as (
+    select queue, count(*) as jobs from penstock.running_jobs() group by queue
+  ), names as (
+    select unnest(penstock.queue_names()) as name union select queue from later union select queue from running
+  )
+  select n.name, coalesce(q.paused, false),
+         coalesce(jsonb_strip_nulls(to_jsonb(q) - 'name' - 'paused' - 'limited'
+           || jsonb_build_object(
+                'rate_period', case when q.rate is not null or q.rate_per_key is not null then extract(epoch from q.rate_period) end,
+                'lease_length', extract(epoch from q.lease_length),
+                'parked_timeout', extract(epoch from q.parked_timeout),
+                'keep', nullif(q.keep, 'all'))), '{}'),
+         coalesce(l.blocked, 0), coalesce(l.scheduled, 0), ready.jobs, coalesce(r.jobs, 0),
+         extract(epoch from penstock.clock() - ready.oldest)::double precision
+    from names as n
+    left join penstock.queues as q on q.name = n.name
+    left join later as l on l.queue = n.name
+    left join running as r on r.queue = n.name
+   cross join lateral penstock.ready_jobs(n.name, p_most) as ready
+   where q.name is not null or l.queue is not null or r.queue is not null or ready.jobs > 0
+   order by n.name
+$$;
