@@ -19,8 +19,9 @@ T = TypeVar("T")
 
 
 class Upkeep:
-    """A worker of no queue: it may lead, and claims nothing. Started when the first worker comes over HTTP, because the
-    leader looks at the database every second, and a server that only answers should not."""
+    """A worker of no queue: it may lead, and claims nothing. Started when the first worker comes over HTTP, or an
+    operator changes many jobs, because the leader looks at the database every second, and a server that only answers
+    should not."""
 
     def __init__(self, app: Penstock) -> None:
         self._app = app

@@ -9,6 +9,7 @@ import pytest
 from penstock import Fail, Penstock
 from penstock.job import Job, JobState
 from penstock.server import Server
+from tests.kit.until import until
 from tests.server.dashboard.browsing import COOKIE, SAME, Browser, token_of
 
 
@@ -116,7 +117,7 @@ async def test_many_are_changed_by_selection_or_by_filter_after_a_look_at_how_ma
         assert word in log
 
 
-async def test_more_than_a_thousand_go_on_in_the_background_and_can_be_stopped(
+async def test_more_than_a_thousand_go_on_in_the_background_without_any_worker(
     operator: Browser, app: Penstock, failed: UUID
 ) -> None:
     await enqueue(app, 1200)
@@ -126,11 +127,20 @@ async def test_more_than_a_thousand_go_on_in_the_background_and_can_be_stopped(
     page = answer.headers["location"].removeprefix("http://test")
     assert page.startswith("/operations/")
     shown = (await operator.get(page)).text
-    assert "0 changed" in shown
     assert "the service key" in shown
-    await operator.do("/operations/cancel", page, id=page.rpartition("/")[2])
-    assert "cancelled" in (await operator.get(page)).text
+    operation = UUID(page.rpartition("/")[2])
+    await until(lambda: app.operations.aget(operation), so=lambda found: found is not None and found.done == 1200)
+    assert "1,200 changed" in (await operator.get(page)).text
     assert (await operator.get(f"/operations/{uuid4()}")).status_code == 404
+
+
+async def test_what_is_under_way_can_be_stopped(operator: Browser, app: Penstock, failed: UUID) -> None:
+    await enqueue(app, 1200)
+    operation = await app.operator("somebody").acancel(queue="mail")
+    page = f"/operations/{operation.id}"
+    assert "0 changed" in (await operator.get(page)).text
+    await operator.do("/operations/cancel", page, id=str(operation.id))
+    assert "cancelled" in (await operator.get(page)).text
 
 
 @pytest.mark.parametrize("filter", ["", "ids=x", "state=dead", "a=b"])

@@ -58,6 +58,8 @@ async def start(look: Look, form: Form) -> Done:
     operation = await look.operator.achange(action, options, **cast(Filter, filter))
     if operation.finished:
         return Done(f"{words.number(operation.done)} of {words.number(operation.total)} jobs changed.", "/jobs")
+    if look.services.upkeep is not None:
+        await look.services.upkeep.ensure()  # there may be no worker
     return Done("It is under way, and goes on when you leave.", f"/operations/{operation.id}")
 
 

@@ -56,7 +56,7 @@ class QueueRow:
 
 @section.page("/", "Overview", icon="overview")
 async def overview(look: Look) -> Context:
-    queues = queue_rows(await look.run(commands.QueueStats()), workers := await look.run(commands.Workers()))
+    queues = queue_rows(await look.run(commands.QueueOverview()), workers := await look.run(commands.Workers()))
     return {"figures": _figures(queues, workers), "queues": queues, "charts": ()}
 
 

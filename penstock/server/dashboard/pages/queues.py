@@ -70,14 +70,14 @@ def _path(name: str) -> str:
 
 @section.page("/queues", "Queues", icon="queues")
 async def queues(look: Look) -> Context:
-    found = await look.run(commands.QueueStats())
+    found = await look.run(commands.QueueOverview())
     return {"queues": queue_rows(found, await look.run(commands.Workers()))}
 
 
 @section.page("/queues/{name:path}", "Queue", under="/queues")
 async def queue(look: Look) -> Context:
     name = look.path["name"]
-    found = await look.run(commands.QueueStats())
+    found = await look.run(commands.QueueOverview())
     here = next((each for each in found if each.name == name), None)
     if here is None:
         if name not in look.services.app.queue_names:
