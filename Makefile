@@ -40,6 +40,7 @@ lint: .venv/.ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/twins --check
 
 types: .venv/.ready
 	$(BIN)/mypy

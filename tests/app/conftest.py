@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.testing.database import throw_away
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 CountJobs = Callable[[], int]
 

@@ -14,7 +14,7 @@ from penstock.engine.outage import answering_within
 from penstock.errors import DatabaseUnavailable, InvalidInput
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
 TIMEOUT = 0.4

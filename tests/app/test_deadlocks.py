@@ -9,7 +9,7 @@ from psycopg.conninfo import make_conninfo
 from penstock import JobHandle, NewJob, Penstock
 from penstock.engine.postgres.statement import Statement, all_rows
 from tests.app.conftest import CountJobs
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import wait_until
 
 LOCKED = b"""select count(*) from pg_stat_activity

@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Penstock
 from tests.app.conftest import CountJobs
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
 OURS = b"select count(*) from pg_stat_activity where application_name = 'penstock' and datname = current_database()"

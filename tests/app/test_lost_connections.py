@@ -12,7 +12,7 @@ from penstock import Handler, NewJob, Penstock
 from penstock.engine.postgres.statement import Statement, nothing
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
 Send = Handler[..., None]

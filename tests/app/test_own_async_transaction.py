@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from penstock import Handler, Penstock
 from penstock.engine.postgres.callers import async_runner_for
 from tests.app.addresses import as_uri
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 Send = Handler[..., None]
 Seen = Callable[[], tuple[int, int]]

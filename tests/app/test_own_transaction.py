@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, scoped_session, sessionmaker
 from penstock import Handler, Penstock
 from penstock.engine.postgres.callers import runner_for
 from tests.app.addresses import as_uri
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 Send = Handler[..., None]
 

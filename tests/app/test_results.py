@@ -11,7 +11,7 @@ import pytest
 from penstock import JobCancelled, JobFailed, JobHandle, Penstock
 from penstock.engine.postgres import wait
 from tests.app.worker import Worker
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import wait_until
 
 IsWatched = Callable[[UUID], bool]

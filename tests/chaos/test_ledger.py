@@ -8,8 +8,8 @@ import pytest
 
 from penstock.job import ClaimedJob, NewJob
 from tests.chaos.ledger import TABLES, Fate, Fates, Reckoning, Runs, reckon
-from tests.conftest import Connect
 from tests.engine.hand import Hand, Worker
+from tests.kit.fixtures import Connect
 
 
 class Books:

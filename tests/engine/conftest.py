@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 
 Hands = Callable[[], Hand]
 

@@ -11,8 +11,8 @@ from penstock.engine import commands
 from penstock.engine.postgres.enqueue import COPY_FROM
 from penstock.flow import batch
 from penstock.job import NewJob
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 
 
 def allow(hand: Hand, running: int | None, name: str = "exports") -> None:

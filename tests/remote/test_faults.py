@@ -13,7 +13,7 @@ from penstock import Context, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine import commands
 from penstock.engine.http import ApiUnreachable, KeyRefused
 from penstock.worker import claimer
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue

@@ -14,7 +14,7 @@ from penstock.engine import commands
 from penstock.job import Lease, new_job_id
 from penstock.json import encode_args
 from penstock.server.work import long_poll, waiting
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.looks import Looks
 from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue, enqueue_job

@@ -3,7 +3,7 @@
 import pytest
 from psycopg import errors
 
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.security.conftest import Connection
 from tests.sql.neighbours import relations
 

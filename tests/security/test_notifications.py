@@ -19,7 +19,7 @@ from penstock.engine.postgres.listener import PostgresListener
 from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
 from penstock.server.work.waiting import WaitingWorkers
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.security.conftest import Connection, OpenStranger

@@ -2,7 +2,7 @@
 
 from penstock.engine import commands
 from penstock.engine.postgres.engine import PostgresEngine
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 
 def test_a_kind_that_was_removed_is_closed_in_sql_too(engine: PostgresEngine, connect: Connect) -> None:

@@ -16,8 +16,8 @@ from penstock.engine import commands
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.job import NewJob
-from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon
 from tests.kit.working import working
 from tests.security.conftest import STRANGER, Connection

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from penstock import Flow, Penstock
 from penstock.errors import InvalidInput
 from penstock.job import NewJob
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.server.api import Api
 from tests.sql.neighbours import act_as, claims_of
 

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from penstock import Flow, Penstock, dedupe_key
 from penstock.job import NewJob
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.security.conftest import Connection
 from tests.server.api import Api
 from tests.sql.neighbours import act_as, claims_of

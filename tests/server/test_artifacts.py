@@ -17,7 +17,7 @@ from penstock.artifact import Artifact
 from penstock.server.files.headers import disposition
 from penstock.storage import store_at
 from penstock.storage.links import Links
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.server.api import Api
 from tests.server.making import make_handler, stored

@@ -11,9 +11,9 @@ from penstock.flow import batch
 from penstock.job import NewJob
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import Link, State
-from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.until import until
 from tests.server.watching import Counted, Ear, started
 

@@ -12,9 +12,9 @@ from penstock.engine import commands
 from penstock.engine.postgres.statement import Statement
 from penstock.server.live import hub as module
 from penstock.server.live.hub import Hub
-from tests.conftest import Connect
 from tests.engine.hand import Hand
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.until import until
 from tests.server.watching import Counted, Ear, started
 from tests.worker.pooler import PROGRAM, pgbouncer

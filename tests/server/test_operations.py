@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from penstock import NewJob, Penstock
 from penstock.engine import commands
 from penstock.testing import adrain
-from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY, SECRET
 from tests.server.api import Api
 

@@ -11,8 +11,8 @@ from joserfc.jwk import OctKey
 from penstock.engine import commands
 from penstock.flow import batch
 from penstock.job import NewJob
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 from tests.kit.serving import AS_SERVICE, SECRET, Served
 from tests.kit.until import until
 from tests.server.streaming import path_of, serving, streaming

@@ -9,8 +9,8 @@ import pytest
 
 from penstock.server.live import hub
 from penstock.server.live.states import State
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 from tests.kit.serving import Served
 from tests.kit.until import soon, until
 from tests.server.streaming import path_of, serving, streaming

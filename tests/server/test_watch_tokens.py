@@ -10,8 +10,8 @@ import pytest
 from penstock import InvalidInput, Penstock, PenstockError
 from penstock.storage.links import signing_secret_of
 from penstock.storage.watch_token import make_watch_token
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY, Served
 from tests.server.streaming import path_of, serving, streaming
 

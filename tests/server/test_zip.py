@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from penstock import Penstock
 from penstock.engine import commands
 from penstock.server.files.zip import entry_names
-from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.server.api import Api
 from tests.server.making import make_handler, run_all, start_batch, stored

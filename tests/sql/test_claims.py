@@ -12,7 +12,7 @@ from penstock.engine import commands
 from penstock.engine.commands import SeenJob
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.errors import InvalidInput, NotAllowed, PenstockError
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.sql.neighbours import ALICE, acting, assert_refused, changed, claims_of, rows_of, settle_in
 
 _MINE = "select penstock.caller(), penstock.caller_orgs(), (select count(*) from penstock.my_jobs)"

@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.sql.neighbours import BOB, World, acting, changed, claims_of, relations, rows_of, settle_in
 
 Connection = psycopg.Connection[Any]

@@ -5,8 +5,8 @@ import pytest
 
 from penstock.engine import commands
 from penstock.engine.commands import Command
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 from tests.old_snapshot import old_snapshot
 from tests.sql.blocks import usual_blocks
 from tests.sql.dead_entries import QUEUES, SINGLES, Flow, new_job

@@ -17,8 +17,8 @@ from penstock.errors import InvalidInput, LimitReached, NotAllowed, StorageFull
 from penstock.flow import Flow
 from penstock.job import Enqueued, NewJob
 from tests.channels import listen
-from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.sql.neighbours import act_as, claims_of, rows_of
 
 Connection = psycopg.Connection[Any]

@@ -9,7 +9,7 @@ import pytest
 
 from penstock import Context, Fail, JobHandle, Penstock
 from penstock.testing import adrain
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 LARGE = "One word, and another. " * 200
 

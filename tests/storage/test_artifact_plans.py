@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.engine import commands
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 
 MANY = 20_000
 

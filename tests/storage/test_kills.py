@@ -10,7 +10,7 @@ import pytest
 from penstock import Context, Penstock
 from penstock.engine import commands
 from penstock.job import JobState
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.storage.killed import POINTS_OF_REMOVING, POINTS_OF_WRITING
 
 

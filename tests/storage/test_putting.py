@@ -18,7 +18,7 @@ from penstock.engine import commands
 from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.testing import arun_inline, run_inline
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon
 from tests.storage import handlers
 

@@ -14,8 +14,8 @@ from penstock.errors import ArtifactExpired, UnknownArtifact
 from penstock.flow import Flow
 from penstock.storage.sweep import aremove_file
 from penstock.worker import sweeper
-from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.storage.test_putting import claim, files_in
 

@@ -13,7 +13,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.errors import ArtifactExists, InvalidInput
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.storage.test_putting import files_in
 
 

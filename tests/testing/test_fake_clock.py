@@ -13,7 +13,7 @@ from penstock.engine import commands
 from penstock.engine.postgres.statement import Statement, first
 from penstock.job import Lease
 from penstock.testing import FakeClock, drain
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 START = datetime(2030, 5, 1, 12, tzinfo=UTC)
 CLOCK: Statement[datetime] = Statement("select penstock.clock()", [], first)

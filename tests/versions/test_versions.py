@@ -19,7 +19,7 @@ import pytest
 from penstock import Penstock
 from penstock.errors import NotMigrated, ProgramTooOld
 from penstock.sql.contract import COMMENT, check
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "program.py"

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from penstock import JobHandle, NewJob, Penstock
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import wait_until
 
 MODULE = '''

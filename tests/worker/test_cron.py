@@ -14,7 +14,7 @@ from penstock.engine import commands
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.worker import cron
 from penstock.worker.cron import Cron, fire_due
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 EngineAt = Callable[[str], PostgresEngine]
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from penstock import JobState, Penstock
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until
 from tests.kit.working import working
 

@@ -10,7 +10,7 @@ from penstock import Backoff, Cancel, Context, Fail, Failure, InvalidInput, JobS
 from penstock.context import JobContext
 from penstock.middleware import CallNext
 from penstock.outcome import Outcome
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.worker import in_process
 
 AT_ONCE = Backoff.constant(0)

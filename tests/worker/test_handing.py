@@ -9,7 +9,7 @@ import pytest
 from penstock import JobState, Penstock
 from penstock.engine.postgres.listen import Notifications
 from penstock.worker import Worker
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 

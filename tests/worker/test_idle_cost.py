@@ -9,7 +9,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.worker import Worker, claimer, leases
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 
 WORKERS = 50

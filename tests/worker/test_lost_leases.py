@@ -15,8 +15,8 @@ from penstock.job import ClaimedJob, Lease
 from penstock.worker import Worker
 from penstock.worker.lane import Lane
 from tests.app.cut_wire import Wire
-from tests.conftest import Connect
 from tests.kit import saying
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker.wires import wire as wire

@@ -9,8 +9,8 @@ from penstock import Penstock
 from penstock.engine import commands, cursor
 from penstock.job import NewJob
 from penstock.worker import claimer
-from tests.conftest import Connect
 from tests.engine.hand import Hand
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.old_snapshot import NAME, old_snapshot

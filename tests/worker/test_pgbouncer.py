@@ -9,7 +9,7 @@ import pytest
 
 from penstock import Backoff, Context, Flow, JobCancelled, JobState, Penstock, SyncContext
 from penstock.engine.postgres import listener
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process

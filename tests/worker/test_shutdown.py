@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Context, JobState, Penstock, SyncContext
 from penstock.engine import commands
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from penstock import Context, Handler, JobState, Penstock, SyncContext
 from penstock.interop.sqlalchemy import session_of
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 SOON = 20.0
 

@@ -19,7 +19,7 @@ from penstock.job import NewJob
 from penstock.worker import tick
 from penstock.worker.tick import Budget
 from tests.app.cut_wire import Wire
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.looks import Looks
 from tests.kit.until import soon
 from tests.worker import in_process

@@ -13,7 +13,7 @@ from penstock import Backoff, Cancel, Context, Flow, JobCancelled, JobFailed, Jo
 from penstock.engine import commands
 from penstock.engine.postgres.connections import cut
 from penstock.outcome import Outcome
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process

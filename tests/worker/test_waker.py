@@ -12,8 +12,8 @@ import pytest
 
 from penstock import InvalidInput, Penstock
 from penstock.worker.waker import Waker
-from tests.conftest import Connect
 from tests.kit.fake_http import Answer, FakeServer, Request, fake_server
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 
 

@@ -17,7 +17,7 @@ from penstock.worker import Worker, claimer, maintenance
 from penstock.worker import worker as worker_module
 from tests.channels import listen
 from tests.chaos.wire import open_wire
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.looks import Looks
 from tests.kit.until import soon, until
 from tests.kit.working import working

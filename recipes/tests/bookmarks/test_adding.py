@@ -9,7 +9,7 @@ import pytest
 from bookmarks.asking import Bookmarks
 from bookmarks.sites import Site
 from shared.asking import names_in
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 ELSEWHERE = "https://example.com/a"
 BOOKMARK = {

@@ -9,8 +9,8 @@ from bookmarks.sites import Site
 from penstock import Penstock
 from penstock_recipes.bookmarks.archive import UPKEEP
 from shared.asking import names_in
-from tests.conftest import Connect
 from tests.kit.fake_http import Answer
+from tests.kit.fixtures import Connect
 
 
 async def test_the_archive_is_emptied_and_the_queue_is_not(bookmarks: Bookmarks, site: Site, connect: Connect) -> None:

@@ -17,8 +17,8 @@ from penstock.outbound import Guard
 from penstock_recipes.bookmarks import QUEUE, install
 from penstock_recipes.bookmarks.archive import purge
 from penstock_recipes.bookmarks.providers.browser import Browser
-from tests.conftest import Connect
 from tests.kit.fake_http import Answer, Request
+from tests.kit.fixtures import Connect
 
 TOP = ["success", "message", "processedCount", "archivedCount", "failedCount", "results"]
 RESULT = ["messageId", "bookmarkId", "success", "archived", "screenshotSuccess", "remainingDataSuccess"]

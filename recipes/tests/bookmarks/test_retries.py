@@ -19,8 +19,8 @@ from penstock.outbound import Guard
 from penstock.server.http.uvicorn import open_socket
 from penstock_recipes.bookmarks import QUEUE, install
 from shared.asking import names_in
-from tests.conftest import Connect
 from tests.kit.fake_http import Answer
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY, SECRET
 
 DOWN = Answer(503, b"later")

@@ -5,7 +5,7 @@ import pytest
 
 from bookmarks.asking import Bookmarks
 from bookmarks.sites import Site
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 
 async def test_what_is_somebody_elses_is_not_there(bookmarks: Bookmarks, site: Site) -> None:

@@ -9,7 +9,7 @@ from bookmarks.asking import Bookmarks, serving
 from bookmarks.sites import Site
 from penstock import Penstock
 from penstock_recipes.bookmarks import install
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.kit.until import until
 

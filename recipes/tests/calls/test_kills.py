@@ -16,7 +16,7 @@ from calls.expected import files_made_of
 from calls.program import POINTS
 from shared.asking import names_in
 from shared.programs import environment
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 
 class Workers:

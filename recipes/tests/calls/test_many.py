@@ -20,7 +20,7 @@ from penstock_recipes.calls.jobs import Pipeline
 from penstock_recipes.calls.providers.transcription import AudioSource, Transcript
 from penstock_recipes.calls.stages import Stages
 from penstock_recipes.calls.store import Call, CallFiles
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.working import working
 
 SLOTS = 4

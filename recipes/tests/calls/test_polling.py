@@ -8,7 +8,7 @@ from calls.conftest import Make
 from calls.providers import REFUSED, Clerk, Reader
 from penstock import Penstock, PenstockError
 from penstock_recipes.calls import install
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 ONE_QUEUE = dict.fromkeys(("extract_audio", "transcribe_start", "transcribe_poll", "analyze"), "calls")
 

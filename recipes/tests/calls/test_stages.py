@@ -18,7 +18,7 @@ from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, STAGES
 from penstock_recipes.calls.providers.analysis import AnalysisFailed
 from penstock_recipes.calls.stages import ABANDONED, FOLDER
 from shared.asking import names_in
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 LASTING = ("analysis.json", "audio.flac", "transcript.json")
 COLUMNS = [

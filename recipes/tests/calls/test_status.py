@@ -11,7 +11,7 @@ from calls.providers import Clerk, Reader
 from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.providers.transcription import AudioSource, Transcript, TranscriptionFailed
 from shared.asking import names_in
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until
 
 

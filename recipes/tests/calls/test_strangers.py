@@ -8,7 +8,7 @@ import pytest
 
 from calls.asking import ACME, GLOBEX, Calls
 from shared.asking import names_in
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 TABLES = ("calls.calls", "calls.artifacts", "calls.stages", "calls.processing_jobs", "penstock.artifacts")
 

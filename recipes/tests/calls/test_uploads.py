@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from calls.asking import ACME, GLOBEX, SOUND, Calls
 from calls.conftest import Make
 from shared.asking import names_in
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.kit.until import until
 

@@ -11,7 +11,7 @@ import pytest
 from exports.asking import Exports
 from exports.pages import opened
 from penstock.engine import commands
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.looks import Looks
 
 

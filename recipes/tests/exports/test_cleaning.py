@@ -5,7 +5,7 @@ from pathlib import Path
 from exports.asking import Exports, stored_in
 from penstock import Penstock
 from penstock_recipes.exports import install
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 
 async def expire_all(connect: Connect) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 
 from exports.asking import WITHIN, Exports, stored_in
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until
 
 

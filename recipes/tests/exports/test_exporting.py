@@ -13,7 +13,7 @@ from exports.asking import Exports
 from exports.pages import opened
 from exports.resumes import resume_of
 from penstock.testing import arun_inline
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import until
 
 

@@ -16,7 +16,7 @@ from exports.asking import Exports, serving, stored_in
 from exports.resumes import SHORT, resume_of
 from penstock import Backoff, Penstock
 from penstock_recipes.exports import install
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 NOT_STORED = "the file could not be stored: the storage does not answer or refuses it"
 ENDLESS = resume_of(100, points=50)

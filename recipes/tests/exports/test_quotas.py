@@ -8,7 +8,7 @@ from typing import Any
 from exports.asking import Exports, Person, serving, stored_in
 from penstock import Penstock
 from penstock_recipes.exports import install
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import pytest
 
 from exports.asking import Exports
 from exports.resumes import SHORT
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 
 async def test_what_is_somebody_elses_is_not_there(exports: Exports) -> None:

@@ -18,7 +18,7 @@ from penstock_recipes.readings.shapes import System, in_words_of_the_document
 from readings.conftest import MakeApp
 from readings.people import ADA, BOTH
 from readings.reading import Reader, reading
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 
 RANGES = {
     "queued": (0, 0),

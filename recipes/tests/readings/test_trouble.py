@@ -22,7 +22,7 @@ from readings.conftest import MakeApp
 from readings.people import ADA, BOTH, ShortWriter
 from readings.reading import Reader, reading
 from shared.programs import environment
-from tests.conftest import Connect
+from tests.kit.fixtures import Connect
 from tests.kit.until import soon
 from tests.kit.working import working
 

@@ -1,5 +1,0 @@
-"""What a test that opens connections of its own is given."""
-
-from tests.kit.fixtures import Connect
-
-__all__ = ["Connect"]
