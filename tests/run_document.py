@@ -82,7 +82,8 @@ class Shell:
         if self._bash is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._bash.pid, signal.SIGTERM)
-            self._bash.wait()
+            with self._bash:  # its pipe is closed, and it is waited for
+                pass
 
     def run(self, code: str, name: str) -> None:
         bash = self._bash = self._bash or self._start()

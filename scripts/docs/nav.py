@@ -55,6 +55,7 @@ NAV: list[Entry] = [
     {"Recipes": ["recipes/index.md", "recipes/"]},
     {
         "Reference": [
+            "reference/settings.md", "reference/commands.md", "reference/http.md", "reference/sql.md",
             {
                 "Python": [
                     "reference/python/application.md", "reference/python/handlers.md", "reference/python/context.md",
@@ -62,7 +63,6 @@ NAV: list[Entry] = [
                     "reference/python/",
                 ]
             },
-            "reference/sql.md", "reference/http.md", "reference/commands.md", "reference/settings.md",
         ]
     },
     {"Project": ["project/changing.md", "project/", {"Decisions": ["decisions/"]}]},
