@@ -239,7 +239,7 @@ async def test_cancelling_a_flow_stops_its_running_children(app: Penstock) -> No
 
 
 @pytest.mark.parametrize("idle", [0.0, 0.3], ids=["at once", "after a while"])
-async def test_without_notices_it_stops_within_about_a_second(
+async def test_without_notifications_it_stops_within_about_a_second(
     app: Penstock, monkeypatch: pytest.MonkeyPatch, idle: float
 ) -> None:
     async def hears_nothing(*_: object) -> bool:
