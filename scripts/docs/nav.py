@@ -45,8 +45,9 @@ NAV: list[Entry] = [
             },
             {
                 "In production": [
-                    "guides/deploying.md", "guides/operations.md", "guides/monitoring.md", "guides/security.md",
-                    "guides/database-rights.md", "guides/pgbouncer.md", "guides/troubleshooting.md", "guides/faq.md",
+                    "guides/deploying.md", {"Docker, Kubernetes, systemd": "deploy/index.md"},
+                    "guides/operations.md", "guides/monitoring.md", "guides/security.md", "guides/database-rights.md",
+                    "guides/pgbouncer.md", "guides/troubleshooting.md", "guides/faq.md",
                 ]
             },
             {"More": ["guides/", "/"]},

@@ -1,4 +1,4 @@
-"""What the site is made of: docs/, the documents that stand elsewhere in the repository, and the generated reference.
+"""What the site is made of: docs/, what stands elsewhere in the repository, and the generated reference.
 
 All of it is laid out in one folder, because the generator takes pages from one, and because links must lead to the same
 place whether they are followed there or in the repository.
@@ -36,6 +36,8 @@ def sources() -> dict[Path, Path]:
     for recipe in sorted(ROOT.glob("recipes/penstock_recipes/*/README.md")):
         found[recipe] = Path("recipes") / f"{recipe.parent.name}.md"
     found[ROOT / "recipes" / "README.md"] = Path("recipes/index.md")
+    found |= {path: path.relative_to(ROOT) for path in sorted((ROOT / "deploy").rglob("*")) if path.is_file()}
+    found[ROOT / "deploy" / "README.md"] = Path("deploy/index.md")
     found[ROOT / "CONTRIBUTING.md"] = Path("project/contributing.md")
     found[ROOT / "CHANGELOG.md"] = Path("project/changes.md")
     found[ROOT / "LICENSE"] = Path("project/licence.md")

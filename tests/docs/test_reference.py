@@ -79,3 +79,11 @@ def test_the_errors_that_troubleshooting_quotes_are_those_of_the_code() -> None:
     sought = [part for part in parts if len(part) > 11 and not part.startswith(("penstock.", "Retry-After"))]
     assert len(sought) > 25
     assert [part for part in sought if part not in joined] == []
+
+
+def test_the_guide_to_monitoring_names_every_metric_and_alert() -> None:
+    page = (ROOT / "docs" / "guides" / "monitoring.md").read_text("utf-8")
+    told = "\n".join((ROOT / "penstock" / each / "metrics.py").read_text("utf-8") for each in ("server", "worker"))
+    alerts = (ROOT / "deploy" / "monitoring" / "alerts.yml").read_text("utf-8")
+    names = set(re.findall(r'"(penstock_[a-z_]+)"', told)) | set(re.findall(r"alert: (\w+)", alerts))
+    assert {name for name in names if name not in page} == set()
