@@ -1,12 +1,16 @@
-"""`make demo`: a Postgres of its own, the API, workers, and four applications on them."""
+"""`make demo`: a Postgres of its own, the API, workers, and four applications on them, each with a page. On a terminal
+it goes on until Ctrl-C; elsewhere it ends by itself."""
 
 import asyncio
 import secrets
 import shutil
+import signal
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -15,13 +19,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from penstock import Penstock
 from penstock.server import Server
-from penstock.server.auth import mint
-from penstock.server.auth.development import secret_file, settings_for_development
-from penstock.server.http.uvicorn import HttpServer, open_socket
+from penstock.server.auth.development import SignIn, settings_for_development
+from penstock.server.http.uvicorn import CannotListen, HttpServer, open_socket
 from penstock.worker.supervisor import Supervisor
 from penstock_recipes import bookmarks, calls, exports, readings
 from penstock_recipes.bookmarks.demo import demo as show_bookmarks
 from penstock_recipes.bookmarks.demo import guard_for_demo
+from penstock_recipes.bookmarks.demo_site import website
 from penstock_recipes.calls.demo import ORG
 from penstock_recipes.calls.demo import demo as show_call
 from penstock_recipes.exports.demo import demo as show_exports
@@ -42,32 +46,49 @@ console = Console()
 async def count(number: int) -> None: ...
 
 
+@dataclass(frozen=True)
+class Running:
+    client: httpx.AsyncClient
+    """Asks as a user."""
+    pages: str
+    """Where a browser sees all of it, as the same user."""
+
+
 @asynccontextmanager
-async def everything_up() -> AsyncIterator[httpx.AsyncClient]:
-    """The database, the API on a free port, and worker processes; a client signed in as a user."""
+async def everything_up() -> AsyncIterator[Running]:
+    """The database, the API, and worker processes."""
     started = time.perf_counter()
     console.print("[bold]Penstock[/]: starting a Postgres of its own under .penstock/, the API and two workers …")
     await asyncio.to_thread(app.migrate)
-    http = HttpServer(Server(app, settings_for_development(app.folder)), open_socket("127.0.0.1", 0))
+    # another user each time: what the last one made counts against their quota for a week
+    ada = f"ada-{secrets.token_hex(3)}"
+    settings = settings_for_development(app.folder)
+    sign_in = SignIn(settings, ada, str(ORG))
+    http = HttpServer(Server(app, settings, sign_in), _socket())
     command = [sys.executable, "-m", "penstock.cli", "worker", "examples.demo:app", "--log-level", "warning"]
     workers = Supervisor(
         [*command, "--no-log-jobs"], app.engine, queues=dict.fromkeys(app.queue_names, 50), least=2, most=2
     )
     serving, working = asyncio.create_task(http.run()), asyncio.create_task(workers.keep())
-    # another user each time: what the last one made counts against their quota for a week
-    ada = f"ada-{secrets.token_hex(3)}"
-    token = mint(secret_file(app.folder).read_text(), subject=ada, org=str(ORG))
     try:
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {sign_in.token(sign_in.code)}"}
         async with httpx.AsyncClient(base_url=http.address, headers=headers, timeout=60) as client:
             while not serving.done() and not await _answers(client):  # noqa: ASYNC110 - as any other client would
                 await asyncio.sleep(0.05)
             console.print(f"ready after {time.perf_counter() - started:.1f} s: {http.address}/docs\n")
-            yield client
+            yield Running(client, sign_in.link(f"{http.address}/recipes"))
     finally:
         http.stop()
         workers.stop()
         await asyncio.wait([serving, working])
+
+
+def _socket() -> socket.socket:
+    """The port that people expect, if nobody has it."""
+    try:
+        return open_socket("127.0.0.1", 8000)
+    except CannotListen:
+        return open_socket("127.0.0.1", 0)
 
 
 async def _answers(client: httpx.AsyncClient) -> bool:
@@ -94,14 +115,40 @@ async def main() -> None:
     shutil.rmtree(MADE, ignore_errors=True)
     MADE.mkdir(parents=True)
     bars = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
-    async with app, everything_up() as client:
+    async with app, everything_up() as running:
         with Progress(*bars, console=console) as progress:
-            await show_exports(client, MADE / "resumes", progress)
-            await show_bookmarks(client, MADE / "bookmarks", progress)
-            await show_call(client, MADE / "call", progress)
-            await show_reading(client, MADE / "reading", progress)
+            await show_exports(running.client, MADE / "resumes", progress)
+            await show_bookmarks(running.client, MADE / "bookmarks", progress)
+            await show_call(running.client, MADE / "call", progress)
+            await show_reading(running.client, MADE / "reading", progress)
         console.print()
         await show_speed(20_000)
+        show_files()
+        if console.is_terminal and sys.stdin.isatty():
+            console.print(f"Look at all of it, and play:  [bold]{running.pages}[/]\n", soft_wrap=True, highlight=False)
+            console.print("It goes on until Ctrl-C.")
+            await play()
+            return
+    console.print(
+        "Look around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  "
+        "[bold].venv/bin/penstock up examples.demo:app[/]",
+        soft_wrap=True,
+    )
+
+
+async def play() -> None:
+    """Until somebody interrupts: the demonstration's own website is there to be bookmarked again."""
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
+    try:
+        async with website():
+            await stopped.wait()
+    except OSError:
+        await stopped.wait()
+    console.print("\nstopping …")
+
+
+def show_files() -> None:
     files = sorted(path for path in MADE.rglob("*") if path.is_file())
     megabytes = sum(path.stat().st_size for path in files) / 1e6
     console.print(f"[bold]{len(files)} files[/], {megabytes:.1f} MB, in [bold]{MADE}[/]:")
@@ -112,11 +159,6 @@ async def main() -> None:
         if len(some) > 4:
             console.print(f"  {below.name}/…  [dim]{len(some) - 4} more[/]")
     console.print()
-    console.print(
-        "Look around yourself:  [bold].venv/bin/penstock jobs list[/]  ·  "
-        "[bold].venv/bin/penstock up examples.demo:app[/]",
-        soft_wrap=True,
-    )
 
 
 if __name__ == "__main__":

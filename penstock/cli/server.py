@@ -139,9 +139,10 @@ async def _serve(
     tied_to: int | None = None,
 ) -> int:
     from penstock.server.asgi import Server
+    from penstock.server.auth.development import sign_in_for_development
     from penstock.server.http.uvicorn import HttpServer, open_socket
 
-    server = Server(app, settings)
+    server = Server(app, settings, sign_in_for_development(app.folder, settings) if workers is not None else None)
     http = HttpServer(server, open_socket(host, port))
     if workers is not None:
         _let_workers_link(settings, http.address)
@@ -184,12 +185,16 @@ def _stop_when_closed(descriptor: int, stop: Callable[[], None]) -> None:
 
 
 def _pages(server: "Server", address: str, *, sign_in: bool) -> dict[str, str]:
-    """What a browser can open there; `sign_in` for whoever sits at this terminal, by a link that works once."""
+    """What a browser can open there; `sign_in` for whoever sits at this terminal: to the dashboard by a link that works
+    once, to the application's own pages as a user."""
     pages = {"dashboard": "/", "api": "/docs"}
     served = {getattr(route, "path", None) for route in server.asgi.routes}
     found = {about: address + path.rstrip("/") for about, path in pages.items() if path in served} or {"api": address}
     if sign_in and server.dashboard is not None:
         found["dashboard"] = f"{address}{server.dashboard.sign_in.once()}"
+    for page in server.services.app.pages:
+        at = address + page.path
+        found[page.title.lower()] = server.sign_in.link(at) if sign_in and server.sign_in is not None else at
     return found
 
 

@@ -96,7 +96,8 @@ class Server:
             api.include_router(router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:
-            api.include_router(sign_in_routes(self.sign_in))
+            way_in = self.dashboard.sign_in.once if self.dashboard is not None else None
+            api.include_router(sign_in_routes(self.sign_in, way_in))
         api.openapi = lambda: described(api, own)  # type: ignore[method-assign]
         if settings.docs:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)

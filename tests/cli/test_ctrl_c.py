@@ -22,6 +22,9 @@ from penstock import Penstock, SyncContext
 
 app = Penstock()
 here = Path(__file__).parent
+(here / "page").mkdir(exist_ok=True)
+(here / "page" / "index.html").write_text("<!doctype html>")
+app.add_page("/waiting", here / "page", title="Waiting")
 
 @app.job(max_attempts=3)
 def wait(ctx: SyncContext, name: str) -> str:
@@ -100,6 +103,7 @@ def start_a_job(app: Penstock, folder: Path, name: str) -> JobHandle[object]:
 def test_one_ctrl_c_on_up_lets_jobs_finish(tmp_path: Path, url: str, app: Penstock, terminals: list[Terminal]) -> None:
     terminals.append(up := Terminal(tmp_path, url, "up", "waiting:app", "--port", "0", "--grace", "25"))
     job = start_a_job(app, tmp_path, "a")
+    up.until_it_shows(r"waiting .*http://127.0.0.1:\d+/waiting#sign-in=[\w-]{22}\s")
     up.press_ctrl_c()
     up.until_it_shows("25 s to finish")
     (tmp_path / "a").touch()

@@ -22,9 +22,14 @@ T = TypeVar("T")
 
 APP = """
 import time
+from pathlib import Path
 from penstock import Penstock, SyncContext
 
 app = Penstock()
+page = Path(__file__).parent / "page"
+page.mkdir(exist_ok=True)
+(page / "index.html").write_text("<!doctype html>")
+app.add_page("/shop", page, title="Shop")
 
 @app.job(users=True)
 def shout(text: str) -> str:
@@ -131,10 +136,11 @@ def _check_summary(program: Program, key: str) -> None:
     assert (first.startswith("Penstock "), empty) == (True, "")
     about = [line.split("  ")[1].strip() for line in block if not line.startswith("   ")]
     assert [each for each in about if each != "dashboard"] == [
-        "api", "sign in", "database", "files", "queues", "workers", "try it", "stop"
+        "api", "shop", "sign in", "database", "files", "queues", "workers", "try it", "stop"
     ]  # fmt: skip
     told = "\n".join(block)
     assert f"{program.address()}/docs\n" in told
+    assert f"{program.address()}/shop\n" in told  # whoever reads a log is not to sign in by it
     assert ".penstock/service-key\n" in told
     assert "penstock token --sub ada\n" in told
     assert "embedded Postgres under .penstock" in told

@@ -114,9 +114,12 @@ async def test_a_link_from_the_terminal_signs_in_while_developing(client: httpx.
     token = (await client.post("/api/development/sign-in", json={"code": code})).json()["token"]
     mine = await client.get("/api/jobs", headers={"Authorization": f"Bearer {token}"})
     assert mine.json()["jobs"] == []
+    way_in = (await client.post("/api/development/dashboard", json={"code": code})).json()["url"]
+    assert (await client.get(way_in)).headers["location"] == "http://jobs.example.com/"
     for wrong in ("", code[:-1], "é" * 20):
-        answer = await client.post("/api/development/sign-in", json={"code": wrong})
-        assert (answer.status_code, "penstock up" in answer.json()["detail"]) == (401, True)
+        for where in ("sign-in", "dashboard"):
+            answer = await client.post(f"/api/development/{where}", json={"code": wrong})
+            assert (answer.status_code, "penstock up" in answer.json()["detail"]) == (401, True)
 
 
 async def test_there_is_no_such_link_where_users_are_real(

@@ -3,6 +3,8 @@
 import { PenstockError, configure, request } from "../penstock.js";
 
 const KEPT = "penstock.token";
+/** The code of the link that somebody came by: for as long as the tab is open, and only while developing. */
+export const CODE = "penstock.sign-in";
 
 /** Here the application's own sign-in may leave a token, on this origin, for as long as the tab is open. */
 const kept = {
@@ -38,6 +40,7 @@ async function useLink() {
   try {
     const body = { code };
     kept.set((await request("api/development/sign-in", { method: "POST", body, authorized: false })).token);
+    sessionStorage.setItem(CODE, code);
   } catch (error) {
     console.warn(`could not sign in by the link: ${error.message}`);
   }

@@ -129,6 +129,9 @@ async def test_the_first_page_leads_to_the_others(tab: Page, recipes: Site) -> N
     await tab.get_by_role("navigation").get_by_role("link", name="Exports").click()
     await expect(tab.get_by_role("heading", level=1)).to_have_text("A résumé, set in type")
     await expect(tab.locator(".who")).to_contain_text("ada")
+    await tab.goto(f"{recipes.served.address}/recipes")
+    await tab.get_by_role("link", name="The dashboard").click()
+    await tab.wait_for_url(f"{recipes.served.address}/")
 
 
 async def test_whoever_has_no_key_is_asked_for_one(tab: Page, recipes: Site) -> None:
