@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -39,14 +39,15 @@ COMMAND = [sys.executable, "-c", "from penstock_command import main; main()"]
 class Terminal:
     """A program in the foreground of a terminal of its own, whose keys we press."""
 
-    def __init__(self, folder: Path, url: str, *arguments: str) -> None:
+    def __init__(self, folder: Path, url: str | None, *arguments: str, command: Sequence[str] = COMMAND) -> None:
         self.folder = folder
         self._keyboard, inside = os.openpty()
         os.set_blocking(self._keyboard, False)
         self._shown = b""
         keep = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+        keep |= {"COLUMNS": "200", "NO_COLOR": "1"} | ({"DATABASE_URL": url} if url else {})
         self.process = subprocess.Popen(
-            [*COMMAND, *arguments], cwd=folder, env=keep | {"DATABASE_URL": url, "COLUMNS": "200", "NO_COLOR": "1"},
+            [*command, *arguments], cwd=folder, env=keep,
             preexec_fn=lambda: os.login_tty(inside), close_fds=False,
         )  # fmt: skip
         os.close(inside)
@@ -63,8 +64,8 @@ class Terminal:
     def press_ctrl_c(self) -> None:
         os.write(self._keyboard, b"\x03")
 
-    def until_it_shows(self, text: str) -> None:
-        wait_until(lambda: re.search(text, self.shows) or self.process.poll() is not None, 30)
+    def until_it_shows(self, text: str, within: float = 30.0) -> None:
+        wait_until(lambda: re.search(text, self.shows) or self.process.poll() is not None, within)
         assert re.search(text, self.shows), self.shows
 
     def wait(self, within: float = 20.0) -> int:
