@@ -18,7 +18,7 @@ from penstock.context import Context, SyncContext
 from penstock.cron import CatchUp, Schedule
 from penstock.database import Home
 from penstock.engine import commands
-from penstock.engine.outage import checked_timeout
+from penstock.engine.faults import checked_timeout
 from penstock.errors import InvalidInput, PenstockError
 from penstock.failure import FailureHook
 from penstock.flow import Flow

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.engine.http.errors import no_database
+from penstock.engine.http.answers import no_database
 from penstock.sql import Migration
 
 if TYPE_CHECKING:

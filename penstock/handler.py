@@ -12,10 +12,9 @@ from penstock.backoff import Backoff
 from penstock.context import Context, SyncContext
 from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
 from penstock.engine.protocol import Engine
-from penstock.engine.work import Bulk, Work
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle, JobHandles
-from penstock.job import NewJob, PreparedJob, new_job_id
+from penstock.job import Bulk, NewJob, PreparedJob, Work, new_job_id
 from penstock.json import loads
 from penstock.outcome import Outcome
 from penstock.retry_rule import Errors, RetryRule

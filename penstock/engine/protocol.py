@@ -9,10 +9,8 @@ from uuid import UUID
 
 from penstock.engine.commands import CompleteAndEnqueue, Extended
 from penstock.engine.commands.command import Command
-from penstock.engine.faults import Faults
-from penstock.engine.outage import Outage
-from penstock.engine.work import Work
-from penstock.job import ClaimedJob, Enqueued, Job, Lease
+from penstock.engine.faults import Faults, Outage
+from penstock.job import ClaimedJob, Enqueued, Job, Lease, Work
 from penstock.keeper import Keeper
 
 R = TypeVar("R")

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
-from penstock.engine.outage import answering_within
+from penstock.engine.faults import answering_within
 from penstock.server import operations
 from penstock.server.auth.authenticate import Authenticator
 from penstock.server.auth.development import SignIn

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from penstock.engine.commands import AttemptError
-from penstock.engine.outage import answering_within
+from penstock.engine.faults import answering_within
 from penstock.job import ClaimedJob, Lease
 from penstock.json import clean
 from penstock.logs import current_job

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from penstock import Flow, Handler, Penstock
-from penstock.engine.outage import answering_within
+from penstock.engine.faults import answering_within
 from penstock.errors import DatabaseUnavailable, InvalidInput
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire

@@ -23,8 +23,7 @@ from penstock.engine import commands
 from penstock.engine.commands import CompleteAndEnqueue, Completed
 from penstock.engine.http.wire import CompletionBody, bodies
 from penstock.engine.postgres.enqueue import COPY_FROM
-from penstock.engine.work import Bulk
-from penstock.job import Lease, new_job_id
+from penstock.job import Bulk, Lease, new_job_id
 from penstock.server.work.complete import _new_job
 from tests.app.test_own_async_transaction import CALLERS as ASYNC_CALLERS
 from tests.app.test_own_transaction import CALLERS

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
 from penstock import Handler, Penstock
-from penstock.engine.postgres.callers import async_runner_for
+from penstock.engine.postgres.drivers import async_runner_for
 from tests.app.addresses import as_uri
 from tests.kit.fixtures import Connect
 

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
 from penstock import Handler, Penstock
-from penstock.engine.postgres.callers import runner_for
+from penstock.engine.postgres.drivers import runner_for
 from tests.app.addresses import as_uri
 from tests.kit.fixtures import Connect
 

@@ -13,9 +13,8 @@ from penstock.engine.commands import Command
 from penstock.engine.postgres.drivers import Psycopg, run_one, run_script
 from penstock.engine.postgres.enqueue import enqueue
 from penstock.engine.postgres.statement import Row, Statement
-from penstock.engine.work import Bulk
 from penstock.flow import Flow
-from penstock.job import ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
+from penstock.job import Bulk, ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
 from tests.kit import saying
 from tests.kit.until import wait_until
 

@@ -7,9 +7,8 @@ import pytest
 from penstock.engine import commands
 from penstock.engine.postgres.drivers import Psycopg, run_script
 from penstock.engine.postgres.enqueue import enqueue
-from penstock.engine.work import Bulk
 from penstock.errors import InvalidInput
-from penstock.job import ClaimedJob, NewJob
+from penstock.job import Bulk, ClaimedJob, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import all_at_once, wait_until_blocked
 from tests.engine.hand import Hand, Worker

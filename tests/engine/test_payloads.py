@@ -13,10 +13,9 @@ from penstock.engine import commands
 from penstock.engine.postgres.copy import INLINE
 from penstock.engine.postgres.drivers import Psycopg, run_one, run_script
 from penstock.engine.postgres.enqueue import COPY_FROM, enqueue, plain_one
-from penstock.engine.work import Bulk
 from penstock.errors import DuplicateKey, IdempotencyMismatch
 from penstock.flow import batch
-from penstock.job import JobState, NewJob
+from penstock.job import Bulk, JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 from tests.sql.neighbours import act_as, claims_of

@@ -14,8 +14,7 @@ from psycopg import errors
 from penstock import Penstock
 from penstock.engine import commands
 from penstock.engine.postgres.drivers import Psycopg, run_one
-from penstock.engine.postgres.listen import Notifications
-from penstock.engine.postgres.listener import PostgresListener
+from penstock.engine.postgres.listener import Notifications, PostgresListener
 from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
 from penstock.server.work.waiting import WaitingWorkers

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
-from penstock.engine.postgres.listen import Notifications
+from penstock.engine.postgres.listener import Notifications
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from penstock import JobState, Penstock
-from penstock.engine.postgres.listen import Notifications
+from penstock.engine.postgres.listener import Notifications
 from penstock.worker import Worker
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until

@@ -11,7 +11,7 @@ import pytest
 
 from penstock import Backoff, Context, JobState, Penstock
 from penstock.engine import commands
-from penstock.engine.postgres import listen as listen_module
+from penstock.engine.postgres import listener as listener_module
 from penstock.job import Lease
 from penstock.worker import Worker, claimer, maintenance
 from penstock.worker import worker as worker_module
@@ -340,7 +340,7 @@ async def test_jobs_flow_while_a_worker_cannot_listen(
 
     async with working(app) as worker:
         await until_waiting(watch, worker)
-        monkeypatch.setattr(listen_module, "settings_for", refuse)
+        monkeypatch.setattr(listener_module, "settings_for", refuse)
         watch.execute("select pg_terminate_backend(backend) from penstock.waiting")
         await soon(refused.wait())
         for number in range(3):

@@ -1,11 +1,10 @@
-"""What an answer of the API means, and whether to ask again when there is none."""
+"""What an answer of the API means, what can go wrong on the way to it, and whether to ask again when there is none."""
 
 import time
 from typing import Any
 
 import msgspec
 
-from penstock.engine.http.errors import ApiUnreachable, KeyRefused
 from penstock.errors import (
     DuplicateKey,
     InvalidInput,
@@ -15,6 +14,26 @@ from penstock.errors import (
     ProgramTooOld,
     StorageFull,
 )
+
+
+class ApiUnreachable(PenstockError, ConnectionError):
+    """The API gave no answer, or a fault of the server: whoever asked pauses and asks again."""
+
+
+class KeyRefused(PenstockError, PermissionError):
+    """The API does not take the service key."""
+
+
+class NoDatabase(PenstockError):
+    """Something needs a database connection where there is only the API."""
+
+
+def no_database(what: str) -> NoDatabase:
+    return NoDatabase(
+        f"{what} needs a database connection, and this worker reaches the database only through the API; enqueue with "
+        "ctx.enqueue(…), or run this handler on a worker with DATABASE_URL"
+    )
+
 
 RESTART = 10.0
 """Seconds to go on asking an API that was there before: it may be restarting."""

@@ -16,18 +16,16 @@ import msgspec
 
 from penstock.engine.commands import Claim, CompleteAndEnqueue, ExtendLease
 from penstock.engine.commands.command import MOST_JOBS, Command
-from penstock.engine.faults import Faults
+from penstock.engine.faults import Faults, Outage
 from penstock.engine.http import contract
-from penstock.engine.http.answers import Tries, refusal
-from penstock.engine.http.errors import ApiUnreachable, no_database
+from penstock.engine.http.answers import ApiUnreachable, Tries, no_database, refusal
 from penstock.engine.http.keeper import HttpKeeper
 from penstock.engine.http.listener import HttpListener
 from penstock.engine.http.wire import SENT, Beat, bodies, decoded, path_of
-from penstock.engine.outage import Outage
 from penstock.engine.protocol import Capabilities, Ears
-from penstock.engine.work import Work
 from penstock.errors import DuplicateKey, InvalidInput, PenstockError
 from penstock.extras import needs
+from penstock.job import Work
 
 if TYPE_CHECKING:
     import httpx

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from penstock.artifact import Artifact, NewArtifact
-from penstock.engine.http.errors import ApiUnreachable
+from penstock.engine.http.answers import ApiUnreachable
 from penstock.errors import ArtifactExists, DuplicateKey
 from penstock.job import ClaimedJob, Lease
 from penstock.keeper import PutChoices

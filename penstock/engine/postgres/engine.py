@@ -13,8 +13,7 @@ import psycopg
 
 from penstock.engine.commands import CompleteAndEnqueue, ExistingIds
 from penstock.engine.commands.command import Command
-from penstock.engine.outage import Outage
-from penstock.engine.postgres.callers import async_runner_for, runner_for
+from penstock.engine.faults import Outage
 from penstock.engine.postgres.drivers import (
     AsyncActingAs,
     AsyncPsycopg,
@@ -23,8 +22,10 @@ from penstock.engine.postgres.drivers import (
     Runner,
     arun_one,
     arun_script,
+    async_runner_for,
     run_one,
     run_script,
+    runner_for,
 )
 from penstock.engine.postgres.enqueue import COPY_FROM, enqueue, plain_one
 from penstock.engine.postgres.errors import FAULTS, PostgresUnavailable, sqlstate
@@ -34,9 +35,8 @@ from penstock.engine.postgres.statement import Statement
 from penstock.engine.postgres.transaction import AsyncPostgresTransaction, PostgresTransaction
 from penstock.engine.postgres.wait import await_until_final, wait_until_final
 from penstock.engine.protocol import Capabilities, Ears
-from penstock.engine.work import AllCreated, Bulk, Work, ids_of
 from penstock.errors import DatabaseUnavailable, DuplicateKey
-from penstock.job import Enqueued, Job, NewJob
+from penstock.job import AllCreated, Bulk, Enqueued, Job, NewJob, Work, ids_of
 from penstock.keeper import Keeper
 
 T = TypeVar("T")

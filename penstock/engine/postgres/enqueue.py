@@ -7,12 +7,11 @@ from operator import attrgetter
 import msgspec
 
 from penstock.engine import commands
-from penstock.engine.commands import BeforeCopy
+from penstock.engine.commands import BeforeCopy, Complete, CompleteAndEnqueue, Reported, ReportProgress
 from penstock.engine.postgres.copy import COPY, COPY_PAYLOADS, INLINE, payload_rows, rows
 from penstock.engine.postgres.statement import Copy, Script
-from penstock.engine.work import AllCreated, Bulk, Work, ids_of
 from penstock.errors import DuplicateKey
-from penstock.job import PLAIN, Enqueued, NewJob
+from penstock.job import PLAIN, AllCreated, Bulk, Enqueued, NewJob, Work, ids_of
 
 COPY_FROM = 20
 """From so many jobs on COPY is faster than JSON, its extra round trips counted."""
@@ -99,3 +98,15 @@ def _refuse_duplicates(jobs: Sequence[NewJob]) -> None:
         for (*_, key), times in keys.items():
             if times > 1:
                 raise DuplicateKey(name, f"{key!r} is carried by {times} jobs of one call")
+
+
+def complete_and_enqueue(command: CompleteAndEnqueue) -> Script[bool]:
+    """Enqueues further jobs and completes this one, its last report written before; False when it is no longer the
+    lease's, and nothing may commit."""
+    job = command.job
+    if command.enqueue:
+        yield from enqueue(command.enqueue)
+    if command.progress is not None:
+        yield ReportProgress(command.lease, [Reported(job.id, job.claims, command.progress)])
+    refused = yield Complete(command.lease, [job])
+    return not refused

@@ -18,9 +18,8 @@ from weakref import WeakKeyDictionary
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from penstock.engine.outage import Outage
-from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut_after, settings_for
-from penstock.engine.postgres.contact import Contact
+from penstock.engine.faults import Outage
+from penstock.engine.postgres.connections import AsyncConnection, Contact, SyncConnection, cut_after, settings_for
 from penstock.engine.postgres.errors import PostgresUnavailable
 from penstock.errors import PenstockError
 from penstock.sql import contract, quote_schema

@@ -16,8 +16,7 @@ import msgspec
 from penstock.columns import SHORT
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command, result_of
-from penstock.engine.postgres.arrays import array_of_claims, array_of_ids
-from penstock.engine.postgres.statement import Row, Statement, first, nothing
+from penstock.engine.postgres.statement import Row, Statement, array_of_claims, array_of_ids, first, nothing
 from penstock.job import ClaimedJob, Enqueued, Job, NewJob
 
 R = TypeVar("R")

@@ -4,9 +4,9 @@ from typing import TypeVar
 
 from penstock.engine.commands import CompleteAndEnqueue
 from penstock.engine.commands.command import Command
-from penstock.engine.postgres.complete import complete_and_enqueue
 from penstock.engine.postgres.connections import AsyncConnection, SyncConnection, cut
 from penstock.engine.postgres.drivers import AsyncPsycopg, Psycopg, arun_one, arun_script, run_one, run_script
+from penstock.engine.postgres.enqueue import complete_and_enqueue
 
 R = TypeVar("R")
 

@@ -16,7 +16,7 @@ from penstock.engine import commands
 from penstock.engine.commands import SeenJob
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
-from penstock.engine.postgres.listen import Notifications
+from penstock.engine.postgres.listener import Notifications
 from penstock.job import JobState
 from penstock.server.live.lookup import Looker
 from penstock.server.live.states import Link, State

@@ -16,7 +16,7 @@ from penstock.engine import commands
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.errors import is_lost
-from penstock.engine.postgres.listen import Notifications
+from penstock.engine.postgres.listener import Notifications
 from penstock.engine.postgres.statement import Statement, first
 from penstock.job import Lease
 

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import get_args
 
-from penstock.engine.outage import TIMEOUT
+from penstock.engine.faults import TIMEOUT
 from penstock.queue import Settings
 from penstock.server.settings import ServerSettings
 from scripts.docs.reference.commands import each_command
