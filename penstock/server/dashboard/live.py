@@ -149,11 +149,7 @@ class Live(Loop):
     async def _look(self, view: View, topic: _Topic) -> None:
         if not topic.watchers:
             return
-        token = address.set(view.here)
-        try:
-            contact, regions = await self._seen(view)
-        finally:
-            address.reset(token)
+        contact, regions = await self.look_at(view)
         changed = {name: text for name, text in regions.items() if topic.regions.get(name) != text}
         if not changed and contact is topic.contact:
             return
@@ -162,15 +158,19 @@ class Live(Loop):
         for watcher in list(topic.watchers):
             watcher.tell(contact, changed)
 
-    async def _seen(self, view: View) -> tuple[Contact, Mapping[str, str]]:
+    async def look_at(self, view: View) -> tuple[Contact, Mapping[str, str]]:
+        """How that went, and what there is to see in each region."""
         found = self._find(view.path, view.query, _anybody(operates=view.operates))
         if found is None:
             return Contact.GONE, {}
         page, look, around = found
+        token = address.set(view.here)
         try:
             return Contact.GOOD, render_regions(page.template, {**around, **await page.load(look)})
         except Exception as error:
             return Contact.GONE if problem_of(error).status < 500 else Contact.AWAY, {}
+        finally:
+            address.reset(token)
 
 
 def _anybody(*, operates: bool) -> Session:

@@ -3,6 +3,7 @@
 import asyncio
 import struct
 import zlib
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ SLOTS = {"mail": 10, "exports": 4, "calls": 4, "default": 4}
 class Scene:
     served: Served
     app: Penstock
-    goes_on: asyncio.Event
-    """The call that is being transcribed ends when it is set."""
+    goes_on: dict[str, asyncio.Event]
+    """The call of a recording that is being transcribed ends when it is set."""
     running: UUID
     failed: UUID
     succeeded: UUID
@@ -35,7 +36,7 @@ class Scene:
         return self.served.address
 
 
-def make_app(url: str | None, folder: Path, goes_on: asyncio.Event) -> Penstock:
+def make_app(url: str | None, folder: Path, goes_on: dict[str, asyncio.Event]) -> Penstock:
     app = Penstock(url, folder=folder, artifacts=folder / "artifacts")
 
     @app.job(queue="mail", max_attempts=3, backoff=Backoff.constant(0.01))
@@ -57,7 +58,7 @@ def make_app(url: str | None, folder: Path, goes_on: asyncio.Event) -> Penstock:
     @app.job(queue="calls", max_attempts=2)
     async def transcribe_call(ctx: Context, recording: str, speakers: int = 2) -> str:
         await ctx.progress(percent=42, phase="transcribe", message="Minute 7 of 16")
-        await goes_on.wait()
+        await goes_on[recording].wait()
         await ctx.progress(percent=90, phase="summarise", message="Writing the summary")
         return "They agreed to meet on Thursday."
 
@@ -74,14 +75,14 @@ def make_app(url: str | None, folder: Path, goes_on: asyncio.Event) -> Penstock:
 
 @asynccontextmanager
 async def scene(url: str | None, folder: Path, *, many: int = 40) -> AsyncIterator[Scene]:
-    goes_on = asyncio.Event()
+    goes_on: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
     async with make_app(url, folder, goes_on) as app:
         await asyncio.to_thread(app.migrate)
-        async with served(app) as server, working(app, SLOTS, name="worker-berlin-1") as worker:
+        async with served(app) as server, working(app, SLOTS, name="worker-berlin-1"):
             made = await _play(app, many)
             yield Scene(server, app, goes_on, *made)
-            goes_on.set()
-            del worker
+            for event in goes_on.values():
+                event.set()
 
 
 async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]:
@@ -98,6 +99,7 @@ async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]
     later = await app.aenqueue(mail.using(delay=7200).prepare(to="late@example.com", subject="A reminder"))
     parts = [collect.prepare(), call.prepare(recording="call-18.ogg"), contacts.prepare(source="a.csv")]
     flow = await app.aenqueue(batch(parts))
+    unwanted = await app.aenqueue(contacts.prepare(source="test.csv"))
     running = await app.aenqueue(call.using(owner="user-2", org="globex").prepare(recording="call-17.ogg"))
 
     async def settled() -> bool:
@@ -108,7 +110,7 @@ async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]
 
     ada = app.operator("ada@example.com (5b1f)")
     await ada.apause_queue("imports")
-    await ada.acancel(queue="imports", kind="import_contacts", id=str(jobs[0].id)[:4], reason="a test")
+    await ada.acancel(ids=[unwanted.id], reason="a test")
     await until(settled, 60)
     return running.id, failed.id, done.id, later.id, flow.id
 

@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 
 from penstock import Backoff, Context, Penstock, batch
+from penstock.server import Server
+from penstock.server.dashboard.live import Contact, View
 from tests.server.dashboard.browsing import Browser, token_of
 
 NASTY = "<script>alert('x')</script>\"'&"
@@ -195,3 +197,21 @@ async def test_queues_show_what_is_in_them(operator: Browser, app: Penstock, mad
     link = re.search(r'href="(/queues/a[^"]*)"', (await operator.get("/queues")).text)
     assert link is not None
     assert (await operator.get(html.unescape(link[1]))).status_code == 200
+
+
+async def test_every_region_of_every_page_is_rendered_by_itself_as_in_the_page(
+    operator: Browser, web: Server, made: Made
+) -> None:
+    assert web.dashboard is not None
+    known = {"{id}": str(made.flow), "{name:path}": "mail"}
+    for route in web.dashboard.routes():
+        page = re.sub(r"\{[^}]+\}", lambda found: known.get(found[0], ""), route.path)
+        if "GET" not in (route.methods or ()) or page.startswith(("/login", "/dashboard", "/operations")):
+            continue
+        page += "?action=cancel&queue=later" if page == "/jobs/change" else ""
+        shown = await operator.get(page)
+        assert shown.status_code == 200, page
+        path, _, query = page.partition("?")
+        contact, regions = await web.dashboard.live.look_at(View(path, query, True, "http://test"))
+        assert contact is Contact.GOOD, page
+        assert set(regions) == set(re.findall(r'data-live="([a-z]+)"', shown.text)), page

@@ -1,0 +1,160 @@
+"""The dashboard in a real Chromium: live, by keyboard, in both themes, on a phone, as operator, viewer and stranger."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from penstock.job import JobState
+from tests.browser.dashboard.conftest import sign_in
+from tests.browser.dashboard.scene import Scene
+from tests.browser.dashboard.screenshots import pages
+from tests.kit.browser import IN_A_BROWSER, PHONE, refuse_barriers
+from tests.kit.serving import KEY
+from tests.kit.until import until
+from tests.server.dashboard.browsing import token_of
+
+pytestmark = IN_A_BROWSER
+expect.set_options(timeout=20_000)
+
+ALIKE = ("jobs", "job-running", "missing")
+"""Pages that have nothing on them which another has not."""
+
+
+async def test_a_stranger_signs_in_and_out(shown: Scene, tab: Page) -> None:
+    await tab.goto(f"{shown.address}/jobs?state=failed")
+    await expect(tab).to_have_title("Sign in · Penstock")
+    await tab.keyboard.type("wrong")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_role("alert")).to_contain_text("That did not work")
+    await refuse_barriers(tab)
+    await tab.fill("#credential", KEY)
+    await tab.keyboard.press("Enter")
+    await expect(tab).to_have_url(f"{shown.address}/jobs?state=failed")
+    assert await tab.evaluate("document.cookie") == "", "no script reads the session"
+    await tab.click("text=Sign out")
+    await tab.goto(f"{shown.address}/")
+    await expect(tab).to_have_title("Sign in · Penstock")
+
+
+async def test_the_overview_is_live_and_leaves_focus_and_typing_alone(shown: Scene, operator: Page) -> None:
+    await expect(operator.locator("penstock-live")).to_have_attribute("data-state", "live")
+    await operator.keyboard.press("/")
+    await operator.keyboard.type("timed out")
+    await operator.evaluate("globalThis.kept = document.querySelector('[data-live=queues] table')")
+    await shown.app.queues.aset("seen-live", max_running=2)
+    await expect(operator.locator("[data-live=queues]")).to_contain_text("seen-live")
+    assert await operator.evaluate("kept.isConnected"), "what is the same stays the same element"
+    await expect(operator.locator("#search")).to_be_focused()
+    await expect(operator.locator("#search")).to_have_value("timed out")
+    await operator.keyboard.press("Enter")
+    await expect(operator.locator("#error")).to_have_value("timed out")
+
+
+async def test_a_job_page_follows_its_job_to_the_end(shown: Scene, operator: Page) -> None:
+    handle = await shown.app.aenqueue(shown.app.handler("transcribe_call").prepare(recording="live.ogg"))
+    await operator.goto(f"{shown.address}/jobs/{handle.id}")
+    await expect(operator.locator("progress")).to_have_attribute("value", "42.0")
+    await expect(operator.locator("main")).to_contain_text("worker-berlin-1")
+    shown.goes_on["live.ogg"].set()
+    await expect(operator.locator("h1")).to_contain_text("succeeded")
+    await expect(operator.locator("main")).to_contain_text("They agreed to meet on Thursday.")
+
+
+async def test_one_job_is_cancelled_by_a_dialog_and_an_open_one_survives_updates(shown: Scene, operator: Page) -> None:
+    mail = shown.app.handler("send_mail").using(delay=3600)
+    handle = await shown.app.aenqueue(mail.prepare(to="x@example.com"))
+    await operator.goto(f"{shown.address}/jobs/{handle.id}")
+    await operator.get_by_role("button", name="Cancel").click()
+    await operator.keyboard.press("Escape")
+    await expect(operator.locator("dialog[open]")).to_have_count(0)
+    await operator.get_by_role("button", name="Cancel").click()
+    await operator.fill("#cancel-reason", "not needed")
+    await shown.app.operator("ada").aset_priority(5, ids=[handle.id])
+    await expect(operator.locator("[data-live=facts]")).to_contain_text("Priority5")
+    await expect(operator.locator("#cancel-reason")).to_have_value("not needed")
+    await operator.get_by_role("button", name="Cancel the job").click()
+    await expect(operator.get_by_role("status")).to_contain_text("It is cancelled")
+    job = await shown.app.jobs.aget(handle.id)
+    assert job is not None
+    assert job.state is JobState.CANCELLED
+
+
+async def test_a_selection_is_changed_after_a_look_at_how_many(shown: Scene, operator: Page) -> None:
+    mail = shown.app.handler("send_mail").using(delay=3600, queue="picked")
+    handles = await shown.app.aenqueue_many([mail.prepare(to=f"{n}@example.com") for n in range(3)])
+    await operator.goto(f"{shown.address}/jobs?queue=picked")
+    for handle in handles[:2]:
+        await operator.check(f"input[value='{handle.id}']")
+    await operator.get_by_role("button", name="Priority", exact=True).click()
+    await expect(operator.locator("h1")).to_have_text("Change priority of 2 jobs?")
+    await operator.fill("#priority", "11")
+    await operator.get_by_role("button", name="Change priority of them").click()
+    await expect(operator.get_by_role("status")).to_contain_text("2 of 2 jobs changed")
+    jobs = [await shown.app.jobs.aget(handle.id) for handle in handles]
+    assert [job.priority for job in jobs if job] == [11, 11, 0]
+
+
+async def test_a_queue_is_paused_and_resumed(shown: Scene, operator: Page) -> None:
+    async def paused() -> bool:
+        return any(queue.paused for queue in await shown.app.queues.alist() if queue.name == "default")
+
+    await operator.goto(f"{shown.address}/queues/default")
+    await operator.get_by_role("button", name="Pause").click()
+    await operator.get_by_role("button", name="Pause it").click()
+    await expect(operator.locator("h1")).to_contain_text("paused")
+    await until(paused)
+    await operator.get_by_role("button", name="Resume").click()
+    await operator.locator("dialog[open]").get_by_role("button", name="Resume").click()
+    await expect(operator.locator("h1")).not_to_contain_text("paused")
+
+
+async def test_a_viewer_reads_and_finds_nothing_to_press(shown: Scene, tab: Page) -> None:
+    await sign_in(tab, shown, token_of("vera", "viewer"))
+    await tab.goto(f"{shown.address}/jobs/{shown.failed}")
+    await expect(tab.locator("main")).to_contain_text("connection refused")
+    await expect(tab.locator("main dialog")).to_have_count(0)
+    await expect(tab.get_by_role("button", name="Retry")).to_have_count(0)
+    await expect(tab.locator("main")).not_to_contain_text("sk-live")
+
+
+async def test_every_page_fits_a_phone_and_keeps_nobody_out(shown: Scene, operator: Page) -> None:
+    await operator.set_viewport_size(PHONE)
+    for name, path in pages(shown).items():
+        await operator.goto(f"{shown.address}{path}")
+        wide = await operator.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{name} is {wide} px wider than a phone"
+        if name not in ALIKE:
+            await refuse_barriers(operator)
+
+
+async def test_the_theme_is_chosen_and_stays(shown: Scene, operator: Page) -> None:
+    async def paper() -> str:
+        return str(await operator.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    before = await paper()
+    await operator.click("[data-theme-switch]")
+    after = await paper()
+    assert after != before
+    await operator.goto(f"{shown.address}/jobs")
+    assert await paper() == after
+
+
+async def test_the_keyboard_reaches_the_content(shown: Scene, operator: Page) -> None:
+    await operator.goto(f"{shown.address}/queues")
+    await operator.keyboard.press("Tab")
+    await expect(operator.locator(".skip")).to_be_focused()
+    await operator.keyboard.press("Enter")
+    await expect(operator.locator("#content")).to_be_focused()
+    await operator.keyboard.press("Tab")
+    await expect(operator.locator("main a").first).to_be_focused()
+
+
+@pytest.mark.parametrize("file", ["chart.png", "beep.wav"])
+async def test_files_are_shown_on_the_page(shown: Scene, operator: Page, file: str) -> None:
+    await operator.goto(f"{shown.address}/jobs/{shown.succeeded}")
+    await expect(operator.locator("main")).to_contain_text(file)
+    if file == "chart.png":
+        await until(lambda: operator.evaluate("document.querySelector('.files img').naturalWidth === 320"))
+    else:
+        await operator.evaluate("document.querySelector('audio').load()")
+        await operator.evaluate("document.querySelector('audio').preload = 'auto'")
+        await until(lambda: operator.evaluate("document.querySelector('audio').readyState > 0"))
