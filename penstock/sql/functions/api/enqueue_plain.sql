@@ -19,11 +19,15 @@ declare
   v_lease bigint;
   v_notice text;
   v_large boolean := penstock.is_large(p_args);
-  v_waited boolean := exists (select from penstock.waiting_now where queue = p_queue);
+  v_waited boolean;
+  v_fair_by text;
 begin
-  if v_waited and p_hand and v_run_at <= v_now
-     and exists (select from penstock.waiting_now where queue = p_queue and direct) then
+  select exists (select from penstock.waiting_now where queue = p_queue), (select fair_by from penstock.queues where name = p_queue)
+    into v_waited, v_fair_by;
+  if v_waited and p_hand and v_run_at <= v_now then
     v_lease := penstock.hand_to(p_queue);
+  end if;
+  if v_lease is not null then
     -- a claimed job, by the names of its fields
     v_notice := pg_catalog.json_build_object('lease', v_lease, 'queue', p_queue, 'job', pg_catalog.json_build_object(
       'id', p_id, 'kind', p_kind, 'priority', p_priority, 'turn', 0, 'attempt', 1, 'max_attempts', p_max_attempts,
@@ -38,10 +42,8 @@ begin
     lease, attempt, claims, started_at)
   values (
     p_id, v_now, v_run_at,
-    coalesce((
-      select penstock.take_turns(p_queue, case fair_by when 'owner' then p_owner when 'org' then p_org else p_limit_key end, 1)
-        from penstock.queues
-       where name = p_queue and fair_by is not null), penstock.next_turn()),
+    case when v_fair_by is null then penstock.next_turn()
+         else penstock.take_turns(p_queue, case v_fair_by when 'owner' then p_owner when 'org' then p_org else p_limit_key end, 1) end,
     case when v_lease is not null then 'running' when v_run_at > v_now then 'scheduled' else 'ready' end::penstock.job_state,
     p_priority, p_max_attempts, p_max_snoozes, p_queue, p_kind, p_owner, p_org, p_limit_key,
     case when not v_large then p_args end, p_options,

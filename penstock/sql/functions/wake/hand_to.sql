@@ -13,16 +13,15 @@ begin
      or (select jobs > 0 from penstock.ready_jobs(p_queue, 1)) then
     return null;
   end if;
-  v_lease := (
-    select w.lease
-      from penstock.waiting_now as w
-     where w.queue = p_queue and w.direct
-       and exists (select from pg_stat_get_activity(w.backend))
-       and exists (select from penstock.leases as l where l.id = w.lease)
-     order by random()
-     limit 1);
-  -- it stays until the job is committed: whoever ends it finds the job
-  perform from penstock.leases where id = v_lease for key share skip locked;
-  return case when found then v_lease end;
+  select l.id
+    into v_lease
+    from penstock.waiting_now as w
+    join penstock.leases as l on l.id = w.lease
+   where w.queue = p_queue and w.direct and exists (select from pg_stat_get_activity(w.backend))
+   order by random()
+   limit 1
+     -- it stays until the job is committed: whoever ends it finds the job
+     for key share of l skip locked;
+  return v_lease;
 end
 $$;
