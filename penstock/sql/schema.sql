@@ -594,16 +594,6 @@ COMMENT ON COLUMN penstock.floors.lagging IS 'Who has ready jobs below the marks
 -- Name: COLUMN floors.crowded; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.floors.crowded IS 'A claim found the window past the marks full of jobs that may not start.';
 
--- Name: first_ready(text, integer, integer, penstock.floors, text[], text); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[] DEFAULT NULL::text[], p_owner text DEFAULT NULL::text) RETURNS TABLE(id uuid, quota text, member text, priority integer, turn bigint)
-    LANGUAGE plpgsql STABLE
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_sort TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET search_path TO 'pg_catalog', 'pg_temp';
-
 -- Name: floor_of(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.floor_of(p_queue text, p_line integer DEFAULT 0) RETURNS penstock.floors
     LANGUAGE plpgsql STABLE
@@ -1328,6 +1318,10 @@ CREATE FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integ
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: ready_past(text, integer, integer[], bigint[], uuid[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.ready_past(p_queue text, p_line integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) RETURNS TABLE(id uuid, run_at timestamp with time zone, priority integer, turn bigint, kind text, owner text, quota text, limit_key text)
+    LANGUAGE sql STABLE;
 
 -- Name: recall_steps(bigint, uuid, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) RETURNS TABLE(name text, output jsonb, kind text, number integer, version integer, waits boolean)
@@ -3321,10 +3315,6 @@ GRANT ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with 
 -- Name: TABLE floors; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.floors TO service_role;
 
--- Name: FUNCTION first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.first_ready(p_queue text, p_line integer, p_limit integer, p_floor penstock.floors, p_kinds text[], p_owner text) TO service_role;
-
 -- Name: FUNCTION floor_of(p_queue text, p_line integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.floor_of(p_queue text, p_line integer) TO service_role;
@@ -3702,6 +3692,10 @@ GRANT ALL ON FUNCTION penstock.raise_time_floor() TO service_role;
 -- Name: FUNCTION ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.ready_jobs(p_queue text, p_most integer, OUT jobs integer, OUT oldest timestamp with time zone) TO service_role;
+
+-- Name: FUNCTION ready_past(p_queue text, p_line integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.ready_past(p_queue text, p_line integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.ready_past(p_queue text, p_line integer, p_priorities integer[], p_turns bigint[], p_ids uuid[]) TO service_role;
 
 -- Name: FUNCTION recall_steps(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.recall_steps(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;

@@ -69,7 +69,7 @@ def test_a_claim_under_limits_per_key_goes_by_windows_and_never_by_whole_indexes
         for _ in range(TIMES):
             explained.run(commands.Claim(lease, "keyed", 4))
     expected = {
-        "limit v_left": {"jobs_ready"},
+        "limit v_window": {"jobs_ready", "jobs_pkey"},
         RUNS: {"jobs_running", "jobs_pkey"},
         "with recursive members as": {"jobs_ready_by_member", "jobs_ready"},
         "where id = any(v_picked) and state::text = 'ready'": {"jobs_pkey"},

@@ -44,7 +44,10 @@ begin
        where m.jobs > 0);
   end if;
   with head as materialized (
-    select * from penstock.first_ready(p_queue, p_line, v_window, p_floor, p_kinds, p_owner)
+    select id, coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member, priority, turn
+      from penstock.ready_past(p_queue, p_line, p_floor.priorities, p_floor.turns, p_floor.ids)
+     where (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
+     limit v_window
   ), found as materialized (
     select * from head
      union all

@@ -10,7 +10,6 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_floor penstock.floors;
-  v_above bigint;
   v_left int := p_most;
   v_jobs int;
   v_under_quota boolean;
@@ -19,34 +18,13 @@ begin
   jobs := 0;
   for v_line in 0 .. 1 loop
     select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
-    v_above := 2147483648;
-    for i in 1 .. coalesce(cardinality(v_floor.priorities), 0) loop
-      select count(*), min(run_at)
-        into v_jobs, v_oldest
-        from (select run_at from penstock.jobs
-               where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
-                 and priority < v_above and priority > v_floor.priorities[i]
-               union all
-              select run_at from penstock.jobs
-               where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
-                 and priority = v_floor.priorities[i] and turn < 0
-               union all
-              select run_at from penstock.jobs
-               where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line
-                 and priority = v_floor.priorities[i] and (turn, id) >= (v_floor.turns[i], v_floor.ids[i])
-               limit v_left) as few;
-      jobs := jobs + v_jobs;
-      v_left := v_left - v_jobs;
-      oldest := least(oldest, v_oldest);
-      v_above := v_floor.priorities[i];
-    end loop;
     -- most queues have nothing under quotas, and no floor of them
     select count(*), min(run_at),
            exists (select from penstock.floors where queue = p_queue and line = 1)
            or exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1)
       into v_jobs, v_oldest, v_under_quota
-      from (select run_at from penstock.jobs
-             where state = 'ready' and queue = p_queue and (quota is not null)::int = v_line and priority < v_above
+      from (select run_at
+              from penstock.ready_past(p_queue, v_line, v_floor.priorities, v_floor.turns, v_floor.ids)
              limit v_left) as few;
     jobs := jobs + v_jobs;
     v_left := v_left - v_jobs;

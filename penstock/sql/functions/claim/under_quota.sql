@@ -9,6 +9,7 @@ declare
   v_floor penstock.floors;
 begin
   select * into v_floor from penstock.floors where queue = p_queue and line = 1 order by number desc limit 1;
-  return cardinality(v_floor.lagging) > 0 or exists (select from penstock.first_ready(p_queue, 1, 1, v_floor));
+  return cardinality(v_floor.lagging) > 0 or exists (
+    select from penstock.ready_past(p_queue, 1, v_floor.priorities, v_floor.turns, v_floor.ids));
 end
 $$;
