@@ -1,0 +1,43 @@
+"""docs/guides/web.md: its files together are the page that it tells of."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from penstock import Penstock
+from tests.browser.site import token
+from tests.kit.browser import IN_A_BROWSER, ROOT
+from tests.kit.serving import served
+from tests.kit.working import working
+from tests.run_document import blocks
+
+pytestmark = IN_A_BROWSER
+
+
+@pytest.fixture
+def shop(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Penstock:
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("PENSTOCK_ARTIFACTS", str(tmp_path / "files"))
+    (tmp_path / "page").mkdir()
+    for block in blocks(ROOT / "docs" / "guides" / "web.md"):
+        if block.title:
+            (tmp_path / block.title).write_text(block.code)
+    app: Penstock = runpy.run_path(str(tmp_path / "shop.py"))["app"]
+    return app
+
+
+async def test_the_page_of_the_guide_does_what_it_says(tab: Page, shop: Penstock) -> None:
+    async with shop, served(shop) as server, working(shop):
+        await tab.add_init_script(f"sessionStorage.setItem('penstock.token', '{token()}')")
+        await tab.goto(f"{server.address}/shop")
+        await tab.get_by_role("button", name="Export").click()
+        await expect(tab).to_have_title("Done: document.txt")
+        await expect(tab.get_by_role("link", name="document.txt")).to_be_visible()
+        made = await tab.evaluate("""async () => {
+          const [{ start }, { follow }] = await Promise.all([import("/penstock.js"), import("/shop/follow.js")]);
+          const { id } = await start("export", { document_id: "d2" });
+          return follow(id, () => {});
+        }""")  # fmt: skip
+        assert set(made) == {"artifact"}
