@@ -15,7 +15,7 @@ from tests.install.test_imports import imports
 
 PACKAGE = Path(__file__).parents[1] / "penstock_recipes"
 RECIPES = ("exports", "readings", "bookmarks", "calls")
-EACH_HAS = {"__init__.py", "jobs.py", "shapes.py", "demo.py", "README.md"}
+EACH_HAS = {"__init__.py", "jobs.py", "shapes.py", "page", "demo.py", "README.md"}
 HOME = {"@router.": "routes", "create table": "migrations", "(BaseModel)": "shapes"}
 """Where what has such a word in it belongs."""
 ELSEWHERE = {"exports/resume.py"}

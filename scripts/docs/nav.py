@@ -40,7 +40,7 @@ NAV: list[Entry] = [
             {
                 "HTTP": [
                     "guides/server.md", "guides/fastapi.md", "guides/auth.md", "guides/dashboard.md",
-                    "guides/applications.md",
+                    "guides/web.md", "guides/applications.md",
                 ]
             },
             {
