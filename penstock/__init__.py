@@ -34,13 +34,12 @@ from penstock.errors import (
     UnknownKind,
     UnsupportedConnection,
 )
-from penstock.failure import Failure
 from penstock.flow import Flow, batch
 from penstock.handle import JobHandle
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, Job, JobState, NewJob
 from penstock.jobs import Page
-from penstock.outcome import Cancel, Fail, Snooze
+from penstock.outcome import Cancel, Fail, Failure, Snooze
 from penstock.queue import Queue
 from penstock.usage import Usage
 from penstock.worker import Worker

@@ -20,7 +20,6 @@ from penstock.database import Home
 from penstock.engine import commands
 from penstock.engine.faults import checked_timeout
 from penstock.errors import InvalidInput, PenstockError
-from penstock.failure import FailureHook
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
@@ -28,23 +27,21 @@ from penstock.handler import Choices, ChoicesOfOne, Handler, Options, elsewhere
 from penstock.job import NewJob
 from penstock.jobs import Jobs
 from penstock.json import MAX_PAYLOAD, encode_output
-from penstock.kinds import JobDecorator, Kinds
+from penstock.kinds import JobDecorator, Kinds, Registry
 from penstock.middleware import Middleware
 from penstock.operations import Audit, Operations, Operator
-from penstock.outcome import Outcome
+from penstock.outcome import FailureHook, Outcome
 from penstock.page import Page
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
 from penstock.queue import Queues, Settings, as_json
-from penstock.registry import Registry
 from penstock.schedule import CronDecorator, Schedules
 from penstock.sql import quote_schema, read_migrations
 from penstock.statistics import Errors, Statistics
 from penstock.storage import Artifacts, Storage, Store
-from penstock.storage.links import signing_secret
-from penstock.storage.watch_token import make_watch_token
+from penstock.storage.links import make_watch_token, signing_secret
 from penstock.usage import Meter
 from penstock.worker import Worker
-from penstock.worker.lane import check_slots
+from penstock.worker.run import check_slots
 from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
 from penstock.worker.worker import SLOTS

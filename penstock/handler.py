@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypedD
 from uuid import UUID
 
 from penstock.arguments import Arguments
-from penstock.backoff import Backoff
+from penstock.backoff import Backoff, Errors, RetryRule
 from penstock.context import Context, SyncContext
 from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
 from penstock.engine.protocol import Engine
@@ -17,7 +17,6 @@ from penstock.handle import JobHandle, JobHandles
 from penstock.job import Bulk, NewJob, PreparedJob, Work, new_job_id
 from penstock.json import loads
 from penstock.outcome import Outcome
-from penstock.retry_rule import Errors, RetryRule
 
 Stamp = Callable[[], Mapping[str, str]]
 """Gives what a job carries from where it is enqueued to where it runs, such as a trace."""

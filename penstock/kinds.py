@@ -1,9 +1,12 @@
-"""The kinds of an application: its handlers and flows by name, and what users may start of them."""
+"""The kinds of an application: its handlers and flows by name, what users may start of them, and all that its workers
+need to know."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from penstock.context import Context, SyncContext
+from penstock.cron import Schedule
 from penstock.engine import commands
 from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput, UnknownKind
@@ -11,7 +14,9 @@ from penstock.flow import BATCH, Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handler import Choices, Handler, Options, Stamp
 from penstock.job import NewJob
-from penstock.outcome import Outcome
+from penstock.middleware import Middleware
+from penstock.outcome import FailureHook, Outcome
+from penstock.storage import Storage
 
 if TYPE_CHECKING:
     from penstock.handler import (
@@ -145,3 +150,19 @@ if TYPE_CHECKING:
         @overload
         def __call__(self, function: Callable[[list[T]], None], /) -> SyncBatchHandler[T, None]: ...
         def __call__(self, function: Callable[..., Any], /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    handlers: Mapping[str, Handler[..., Any]]
+    middleware: Sequence[Middleware]
+    schedules: Sequence[Schedule]
+    storage: Storage | None = None
+    failure_hooks: Sequence[FailureHook] = ()
+    queues: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What the code says of its queues."""
+
+    def batch_size(self, queue: str) -> int:
+        """How many jobs a slot of the queue may take at once."""
+        sizes = [handler.options.batch or 1 for handler in self.handlers.values() if handler.options.queue == queue]
+        return max(sizes, default=1)

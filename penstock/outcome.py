@@ -1,9 +1,13 @@
 """How a handler may end other than by a result or an error: returned, or raised from anywhere inside it.
 
-They are no Exceptions, as a cancellation is none: a handler that catches those lets them pass.
+They are no Exceptions, as a cancellation is none: a handler that catches those lets them pass. And what those are told
+of a job that was given up who asked to be: @app.on_failure.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+
+from penstock.job import ClaimedJob
 
 
 @dataclass(unsafe_hash=True)
@@ -83,3 +87,25 @@ class OtherVersion(BaseException):
 
 Outcome = Snooze | Cancel | Fail | Suspended | OtherVersion
 OUTCOMES = (Snooze, Cancel, Fail, Suspended, OtherVersion)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A job that was given up, for whoever asked to be told.
+
+    `exception` is what the last attempt raised, if it raised here: None for a timeout, Fail, or another process.
+
+    ```python
+    @app.on_failure
+    def tell(failure: Failure) -> None:
+        print(failure.job.kind, failure.job.id, failure.error)
+    ```
+    """
+
+    job: ClaimedJob
+    error: str
+    exception: BaseException | None = None
+    traceback: str | None = None
+
+
+FailureHook = Callable[[Failure], Awaitable[None] | None]

@@ -13,14 +13,13 @@ from penstock.engine.commands.command import Command
 from penstock.engine.protocol import Engine
 from penstock.errors import ArtifactExpired, InvalidInput, PenstockError, UnknownArtifact
 from penstock.job import new_job_id
-from penstock.keeper import PutChoices
-from penstock.source import Source, achunks_of, chunks_of
+from penstock.keeper import PutChoices, Source, achunks_of, chunks_of
 from penstock.storage.job_files import StoreKeeper, checked
 from penstock.storage.links import Links
 from penstock.storage.protocol import Store
 from penstock.storage.settings import Storage
 from penstock.storage.sweep import GRACE, Progress, Swept, aremove_file, asweep, remove_file, sweep
-from penstock.storage.upload import Upload, aupload, upload
+from penstock.storage.write import Upload, aupload, upload
 
 Listed = list[Artifact]
 HOUR = 3600

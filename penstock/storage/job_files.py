@@ -9,8 +9,7 @@ from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
 from penstock.json import encode_args, loads
-from penstock.keeper import Keeper, PutChoices
-from penstock.source import Source, achunks_of, chunks_of
+from penstock.keeper import Keeper, PutChoices, Source, achunks_of, chunks_of
 from penstock.storage.settings import Storage
 from penstock.storage.write import RunningJob, awrite, write
 

@@ -1,7 +1,9 @@
-"""Links to files that the server serves itself: an id, a time, and a signature over both."""
+"""What is signed: links to files that the server serves itself, and tokens to watch a job with. Each is an id, a time,
+and a signature over both."""
 
 import hashlib
 import hmac
+import re
 from contextvars import ContextVar
 from typing import Literal
 from urllib.parse import urlencode
@@ -62,3 +64,26 @@ class Links:
     def _sign(self, id: UUID, expires: int, purpose: Purpose) -> str:
         text = b"%s\n%s\n%s\n%d" % (_ABOUT, purpose.encode(), str(id).encode(), expires)
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
+
+
+_ABOUT_WATCHING = b"penstock watch token 1"
+_TOKEN = re.compile(r"(\d{1,12})\.([0-9a-f]{64})")
+
+
+def make_watch_token(secret: str, job: UUID, expires: int) -> str:
+    """`expires` in seconds of the epoch."""
+    return f"{expires}.{_sign_watching(secret, job, expires)}"
+
+
+def read_watch_token(secret: str, job: UUID, token: str, now: float) -> int | None:
+    """Until when it may be watched; None when the token is for another job, is over, or is not one of ours."""
+    found = _TOKEN.fullmatch(token)
+    if found is None:
+        return None
+    expires = int(found[1])
+    return expires if hmac.compare_digest(_sign_watching(secret, job, expires), found[2]) and now < expires else None
+
+
+def _sign_watching(secret: str, job: UUID, expires: int) -> str:
+    text = b"%s\n%s\n%d" % (_ABOUT_WATCHING, str(job).encode(), expires)
+    return hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()

@@ -7,7 +7,7 @@ from typing import Unpack
 from penstock.artifact import Artifact, ArtifactState, NewArtifact
 from penstock.errors import ArtifactExists
 from penstock.job import ClaimedJob, Lease
-from penstock.source import achunks_of, chunks_of
+from penstock.keeper import achunks_of, chunks_of
 from penstock.storage import PutChoices, Source
 from penstock.storage.job_files import checked_metadata
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+from penstock.backoff import RetryRule
 from penstock.context import Context, JobContext, SyncContext
 from penstock.engine.protocol import Engine
 from penstock.errors import PenstockError, StaleArguments
@@ -14,7 +15,6 @@ from penstock.handler import Handler
 from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze
-from penstock.retry_rule import RetryRule
 from penstock.storage import Keeper
 from penstock.worker.ending import (
     Cancelled,

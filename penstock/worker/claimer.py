@@ -14,8 +14,8 @@ from penstock.engine.protocol import Engine, Listener
 from penstock.errors import LeaseLost
 from penstock.logs import counted
 from penstock.worker.executor import Executor
-from penstock.worker.lane import Lane
 from penstock.worker.leases import Leases
+from penstock.worker.run import Lane
 
 log = logging.getLogger("penstock.worker")
 

@@ -13,14 +13,12 @@ from penstock.engine import commands
 from penstock.engine.commands import AttemptError, Became
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
-from penstock.failure import Failure
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.logs import counted
+from penstock.outcome import Failure
 from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
-from penstock.worker.failures import Failures
-from penstock.worker.lane import Lane
-from penstock.worker.parking_log import parking_log
-from penstock.worker.run import Run
+from penstock.worker.failures import Failures, parking_log
+from penstock.worker.run import Lane, Run
 from penstock.worker.statistics import Statistics
 
 log = logging.getLogger("penstock.worker")

@@ -6,11 +6,11 @@ import traceback
 
 import msgspec
 
+from penstock.backoff import RetryRule
 from penstock.engine.commands import AttemptError
 from penstock.errors import CallFailed, InvalidInput, ReplayMismatch, StaleArguments, StorageFull
 from penstock.json import clean, encode_output
 from penstock.outcome import OUTCOMES, Cancel, Fail, OtherVersion, Outcome, Snooze, Suspended
-from penstock.retry_rule import RetryRule
 from penstock.worker.run import Run, Stop
 
 _LONGEST_TRACEBACK = 16_000

@@ -8,16 +8,15 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.backoff import RetryRule
 from penstock.engine.commands import AttemptError
 from penstock.engine.faults import answering_within
 from penstock.job import ClaimedJob, Lease
 from penstock.json import clean
 from penstock.logs import current_job
-from penstock.retry_rule import RetryRule
 from penstock.worker.calling import BatchCall, Calls
 from penstock.worker.ending import Ending, Failed, Parked, Released, Settled, ending_of_raised, ending_of_stopped
-from penstock.worker.lane import Lane
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import Lane, Run, Stop
 
 
 class Executor:

@@ -1,16 +1,17 @@
-"""Attempts that failed: logged each, and those who asked for it told of jobs that were given up."""
+"""Attempts that failed, and jobs that were parked: logged. Those who asked for it are told of jobs given up."""
 
 import asyncio
 import inspect
 import logging
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.engine.commands import Became
-from penstock.failure import Failure, FailureHook
 from penstock.job import ClaimedJob, JobState
 from penstock.logs import current_job
+from penstock.outcome import Failure, FailureHook
 from penstock.worker.ending import Failed
 
 log = logging.getLogger("penstock.jobs")
@@ -82,3 +83,34 @@ async def _call(hook: FailureHook, failure: Failure) -> None:
         raise
     except BaseException:
         log.exception("a function of @app.on_failure raised")
+
+
+log_of_worker = logging.getLogger("penstock.worker")
+
+PERIOD = 60.0
+"""Seconds between two lines about a kind: parked jobs come round again and again."""
+
+
+class ParkingLog:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said_at: dict[str, float] = {}
+        self._unsaid: dict[str, int] = {}
+
+    def note(self, kind: str, reason: str) -> None:
+        """A job of this kind was parked."""
+        now = self._clock()
+        jobs = self._unsaid[kind] = self._unsaid.get(kind, 0) + 1
+        if now - self._said_at.get(kind, -PERIOD) < PERIOD:
+            return
+        self._said_at[kind] = now
+        self._unsaid[kind] = 0
+        log_of_worker.warning(
+            "%d %s of kind %r parked for a worker that knows %s: %s. Start a worker of the version that enqueued %s, "
+            "or cancel: penstock jobs cancel --kind %s",
+            jobs, *(("job", kind, "it", reason, "it") if jobs == 1 else ("jobs", kind, "them", reason, "them")), kind,
+        )  # fmt: skip
+
+
+parking_log = ParkingLog()
+"""The process's: ticks come and go."""

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from penstock.arguments import Arguments
+from penstock.backoff import RetryRule
 from penstock.context import Context, SyncContext
 from penstock.engine.protocol import Engine, Place
 from penstock.errors import StaleArguments
@@ -24,7 +25,6 @@ from penstock.job import ClaimedJob, Lease
 from penstock.keeper import Keeper
 from penstock.logs import current_job
 from penstock.outcome import Cancel
-from penstock.retry_rule import RetryRule
 from penstock.storage.job_files import keeper_for
 from penstock.storage.settings import Elsewhere
 from penstock.worker.ending import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked

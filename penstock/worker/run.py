@@ -1,13 +1,18 @@
-"""A job in a worker's hands, from its claim until its outcome is accepted."""
+"""A job in a worker's hands, from its claim until its outcome is accepted, and the lane of its queue."""
 
 import asyncio
+import time
+from collections import deque
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from penstock.context import JobContext
+from penstock.engine import Cursor
 from penstock.engine.commands import Progress, Reported
+from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, JobState, Lease
 
 
@@ -63,3 +68,80 @@ class Run(msgspec.Struct, eq=False):
         # a task cancelled before its first step would never get to say how it ended
         if self.task is not None and self.begun and interruptible and not already_asked:
             self.task.cancel()
+
+
+SOON = 0.1
+"""Seconds of work to have in hand. More would keep jobs from workers that are free, less would leave slots empty
+while the next claim is under way."""
+
+MOST_IN_HAND = 2000
+_SMOOTHING = 0.05
+
+
+def check_slots(queues: Mapping[str, int]) -> None:
+    for queue, slots in queues.items():
+        if not queue or not isinstance(slots, int) or slots < 1:
+            raise InvalidInput("queues", f"each needs a name and at least one slot, not {queue!r}: {slots!r}")
+
+
+class Lane:
+    def __init__(self, queue: str, slots: int, batch: int = 1) -> None:
+        self.queue = queue
+        self.slots = slots
+        self.cursor = Cursor()
+        self.waiting: deque[Run] = deque()
+        self.running = 0
+        self.in_hand = 0
+        self._least = slots * batch
+        self._target = self._least
+        self._seconds: float | None = None
+        self._shrunk_at = 0.0
+        # where the claimer is with it
+        self.look_at = 0.0
+        self.pause = 0.0
+        self.rate_pause: float | None = None
+        self.registered: object = None
+        self.busy_since: float | None = None
+
+    @property
+    def full(self) -> bool:
+        return self.running >= self.slots
+
+    def wanted(self) -> int:
+        """How many jobs to claim: none while what is in hand keeps the slots busy for a while."""
+        if self._target > self._least:
+            self._target = min(self._target, self._ceiling())
+        room = self._target - self.in_hand
+        if self._target > self._least and self.in_hand > self._least and room < self._target // 4:
+            return 0
+        return max(0, room)
+
+    def claimed(self, got: int, wanted: int) -> None:
+        """Takes note of a claim: more at once the next time, if slots stood empty although the queue had more."""
+        if got == wanted and not self.full and not self.waiting:
+            self._target = min(2 * self._target, self._ceiling())
+
+    def started(self, run: Run) -> None:
+        self.running += 1
+        now = run.started = time.monotonic()
+        if now - run.claimed_at > SOON and now - self._shrunk_at > SOON:
+            self._shrunk_at = now
+            self._target = max(self._least, self._target // 2)
+
+    def ended(self, seconds: float) -> None:
+        """A handler took so long."""
+        self.running -= 1
+        before = self._seconds
+        self._seconds = seconds if before is None else before + _SMOOTHING * (seconds - before)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its handlers take, on average; None until one has ended."""
+        return self._seconds
+
+    def _ceiling(self) -> int:
+        """What could be worked off soon if every slot were busy: for slow jobs just the slots themselves."""
+        if self._seconds is None:
+            return self._least
+        soon = self._least * SOON / max(self._seconds, 1e-6)
+        return max(self._least, min(MOST_IN_HAND, int(soon)))

@@ -16,9 +16,8 @@ from penstock.errors import NotMigrated, PenstockError
 from penstock.job import JobState, Lease
 from penstock.worker.alike import alike
 from penstock.worker.ending import Cancelled, Ending, Failed, Settled, Succeeded
-from penstock.worker.lane import Lane
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import Lane, Run, Stop
 
 log = logging.getLogger("penstock.worker")
 

@@ -13,7 +13,7 @@ from penstock.engine import commands
 from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, JobState, Lease
-from penstock.registry import Registry
+from penstock.kinds import Registry
 from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
 from penstock.worker.completer import Completer
@@ -21,9 +21,8 @@ from penstock.worker.cron import fire_due
 from penstock.worker.ending import Ending, Released, Snoozed, Succeeded
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
-from penstock.worker.lane import Lane, check_slots
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import Lane, Run, Stop, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
 
 _MARGIN = 30.0

@@ -13,8 +13,8 @@ from penstock.engine.loop import Loop
 from penstock.engine.protocol import Ears, Engine, Listener
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, Lease
+from penstock.kinds import Registry
 from penstock.logs import counted
-from penstock.registry import Registry
 from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
 from penstock.worker.claimer import Claimer
@@ -23,11 +23,10 @@ from penstock.worker.cron import Cron
 from penstock.worker.ending import Ending
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
-from penstock.worker.lane import Lane, check_slots
 from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import Lane, Run, Stop, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
 from penstock.worker.sweeper import Sweeper
 

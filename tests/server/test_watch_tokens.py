@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 from penstock import InvalidInput, Penstock, PenstockError
-from penstock.storage.links import signing_secret_of
-from penstock.storage.watch_token import make_watch_token
+from penstock.storage.links import make_watch_token, signing_secret_of
 from tests.engine.hand import Hand
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY, Served

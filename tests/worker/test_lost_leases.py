@@ -13,7 +13,7 @@ from penstock.engine import commands
 from penstock.engine.postgres import pools
 from penstock.job import ClaimedJob, Lease
 from penstock.worker import Worker
-from penstock.worker.lane import Lane
+from penstock.worker.run import Lane
 from tests.app.cut_wire import Wire
 from tests.kit import saying
 from tests.kit.fixtures import Connect

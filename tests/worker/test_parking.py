@@ -8,7 +8,7 @@ import pytest
 from penstock import Job, JobState, NewJob, Penstock
 from penstock.context import JobContext
 from penstock.middleware import CallNext
-from penstock.worker.parking_log import PERIOD, ParkingLog
+from penstock.worker.failures import PERIOD, ParkingLog
 from tests.kit.until import until
 from tests.kit.working import working
 from tests.worker import in_process

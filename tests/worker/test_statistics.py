@@ -10,8 +10,7 @@ from penstock.engine import commands
 from penstock.job import ClaimedJob, Lease, new_job_id
 from penstock.worker import statistics
 from penstock.worker.ending import NOTHING
-from penstock.worker.lane import Lane
-from penstock.worker.run import Run
+from penstock.worker.run import Lane, Run
 from penstock.worker.statistics import Statistics
 from tests.kit.until import until
 from tests.kit.working import working

@@ -12,8 +12,7 @@ from penstock.artifact import Artifact, NewArtifact
 from penstock.engine.http.answers import ApiUnreachable
 from penstock.errors import ArtifactExists, DuplicateKey
 from penstock.job import ClaimedJob, Lease
-from penstock.keeper import PutChoices
-from penstock.source import Source, achunks_of, chunks_of
+from penstock.keeper import PutChoices, Source, achunks_of, chunks_of
 
 if TYPE_CHECKING:
     from penstock.engine.http.client import HttpEngine

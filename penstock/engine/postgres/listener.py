@@ -23,8 +23,6 @@ from penstock.job import ClaimedJob, Lease
 if TYPE_CHECKING:
     from penstock.engine.postgres.engine import PostgresEngine
 
-log = logging.getLogger("penstock.engine")
-
 
 class Notifications:
     """Hands each notification of these sorts (`wake`, `hand`, `cancel`, `job`) to `take(sort, payload)`, from `open`

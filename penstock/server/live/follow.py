@@ -15,8 +15,7 @@ from penstock.server.dependencies import Services, services_of, user_or_service
 from penstock.server.http.address import scrub
 from penstock.server.http.problems import Problem, not_found
 from penstock.server.live.states import State
-from penstock.storage.links import signing_secret
-from penstock.storage.watch_token import read_watch_token
+from penstock.storage.links import read_watch_token, signing_secret
 
 
 async def caller_of_job(request: Request) -> Identity:
