@@ -11,7 +11,6 @@ _ID = """(lpad(to_hex(ms), 12, '0') || '7' || lpad(to_hex(i % 4096), 3, '0')
           || '8' || lpad(to_hex(i::bigint * 2654435761 % 1152921504606846976), 15, '0'))::uuid"""
 """A UUIDv7 of its millisecond."""
 
-
 _NOW = int(time.time() * 1000)
 _HOUR = 3_600_000
 
@@ -91,3 +90,65 @@ def _live(first: int, last: int, jobs: int) -> str:
                  select to_timestamp(ms / 1000.0) as at,
                         case when i <= 200 then 'running' when i % 5 = 0 then 'scheduled'
                              else 'ready' end as state) as made"""
+
+
+def past() -> list[str]:
+    """What workers and operators have left: statistics, depths, errors, usage and lines of the audit."""
+    histogram = "array(select (random() * 50)::bigint from generate_series(1, 20))"
+    figures = f"1000, 10, 20, 5, {histogram}, {histogram}, 100, 50"
+    return [
+        f"""
+        insert into penstock.statistics
+        select 60, at, queue, '', {figures}
+          from generate_series(date_trunc('minute', now()) - interval '2 days', now(), interval '1 minute') as at,
+               (select '' as queue union all select 'queue ' || n from generate_series(0, {QUEUES - 1}) as n) as named
+        union all
+        select 3600, at, queue, kind, {figures}
+          from generate_series(date_trunc('hour', now()) - interval '{DAYS} days', now(), interval '1 hour') as at,
+               (select '' as queue, '' as kind
+                union all select 'queue ' || n, '' from generate_series(0, {QUEUES - 1}) as n
+                union all select '', 'kind ' || n from generate_series(0, {KINDS - 1}) as n) as named""",
+        f"""
+        insert into penstock.depths
+        select at, 'queue ' || n, 1000, 10, 5
+          from generate_series(date_trunc('minute', now()) - interval '{DAYS} days', now(), interval '1 minute') as at,
+               generate_series(0, {QUEUES - 1}) as n
+         where at > now() - interval '2 days' or extract(minute from at) = 0""",
+        f"""
+        insert into penstock.failures
+        select hour, md5(n::text)::uuid, hour, penstock.uuid7(), 10 + n, n, 'kind ' || n % {KINDS}, 'queue 0', 'OSError',
+               'could not reach <text>: attempt ' || n
+          from generate_series(date_trunc('hour', now()) - interval '{DAYS} days', now(), interval '1 hour') as hour,
+               generate_series(1, 100) as n""",
+        f"""
+        insert into penstock.usage
+        select day::date, 'org ' || o, 'kind ' || k, 100, 50, 1, 1000
+          from generate_series(now() - interval '{DAYS} days', now(), interval '1 day') as day,
+               generate_series(0, {ORGS - 1}) as o, generate_series(0, {KINDS - 1}) as k""",
+        """
+        insert into penstock.audit (at, jobs, who, action, target, details)
+        select now() - n * interval '1 minute', n % 50, 'ada', 'retry', n::text, '{"filter": {"queue": "queue 0"}}'
+          from generate_series(1, 100000) as n""",
+    ]
+
+
+def flow() -> str:
+    """A flow of two hundred jobs, half of them done; its root's id."""
+    return f"""
+        with root as (
+          insert into penstock.jobs (id, created_at, run_at, state, queue, kind, waiting_on, rollup)
+          select penstock.uuid7(), now(), now(), 'blocked', 'queue 0', 'flow', 100,
+                 '{{"total": 200, "succeeded": 100, "failed": 0, "cancelled": 0}}'
+          returning id
+        ), live as (
+          insert into penstock.jobs (id, created_at, run_at, state, queue, kind, parent)
+          select penstock.uuid7(), now(), now(), 'ready', 'queue 0', 'kind ' || n % {KINDS}, root.id
+            from root, generate_series(1, 100) as n
+        ), done as (
+          insert into penstock.history (id, created_at, run_at, started_at, finished_at, turn, state, priority, attempt,
+            max_attempts, claims, snoozes, awaited, queue, kind, parent, args)
+          select penstock.uuid7(), now(), now(), now(), now(), n, 'succeeded', 0, 1, 5, 1, 0, false, 'queue 0',
+                 'kind ' || n % {KINDS}, root.id, '{{}}'
+            from root, generate_series(1, 100) as n
+        )
+        select id from root"""
