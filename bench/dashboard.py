@@ -54,7 +54,7 @@ class Timed:
     def __init__(self, app: Penstock) -> None:
         self.took: dict[str, list[float]] = defaultdict(list)
         self._run = app.engine.arun
-        app.engine.arun = self._timed  # type: ignore[method-assign, assignment]
+        app.engine.arun = self._timed  # type: ignore[method-assign]
 
     async def _timed(self, asked: Any) -> Any:
         began = time.perf_counter()

@@ -116,7 +116,8 @@ def past() -> list[str]:
          where at > now() - interval '2 days' or extract(minute from at) = 0""",
         f"""
         insert into penstock.failures
-        select hour, md5(n::text)::uuid, hour, penstock.uuid7(), 10 + n, n, 'kind ' || n % {KINDS}, 'queue 0', 'OSError',
+        select hour, md5(n::text)::uuid, hour, penstock.uuid7(), 10 + n, n, 'kind ' || n % {KINDS}, 'queue 0',
+               'OSError',
                'could not reach <text>: attempt ' || n
           from generate_series(date_trunc('hour', now()) - interval '{DAYS} days', now(), interval '1 hour') as hour,
                generate_series(1, 100) as n""",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from penstock.engine.commands import ListUsage, Usage
+from penstock.engine.commands import ListUsage, SumUsage, Usage, UsageSum
 from penstock.engine.protocol import Engine
 
 __all__ = ["Meter", "Usage"]
@@ -26,3 +26,10 @@ class Meter:
 
     async def alist(self, org: str | None = None, *, since: date | None = None) -> Sequence[Usage]:
         return await self._engine.arun(ListUsage(org, since))
+
+    def sums(self, *, since: date, org: str | None = None) -> Sequence[UsageSum]:
+        """The sums of each day, organisation and kind since a day: of these the two hundred that ran longest."""
+        return self._engine.run(SumUsage(since, org))
+
+    async def asums(self, *, since: date, org: str | None = None) -> Sequence[UsageSum]:
+        return await self._engine.arun(SumUsage(since, org))

@@ -1,6 +1,7 @@
 """`penstock jobs`: look through jobs and change their course."""
 
 import dataclasses
+import time
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter
 from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.engine import commands
-from penstock.engine.commands import Action
+from penstock.engine.commands import Action, SearchPage
 from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import Job, JobState
 from penstock.jobs import Filter
@@ -24,6 +25,8 @@ from penstock.operations import checked_priority
 from penstock.workers import Holder
 
 jobs = typer.Typer(help="Look through jobs, live and finished, and change their course.", no_args_is_help=True)
+
+_LOOKS_FOR = 3.0
 
 Ids = Annotated[
     list[UUID] | None, typer.Argument(help="Ids of jobs; leave out to choose by filter.", show_default=False)
@@ -59,11 +62,16 @@ def list_(
     org: OrgFilter = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many.")] = 20,
     before: Annotated[UUID | None, typer.Option(help="The next page: the id it begins before.")] = None,
+    error: Annotated[str | None, typer.Option(help="Only those whose attempts have said this.")] = None,
 ) -> None:
     """List jobs, newest first."""
-    page = app.jobs.list(before=before, limit=limit, **_filter(queue, kind, state, owner, org))
+    chosen = _filter(queue, kind, state, owner, org)
+    if error:
+        chosen["error"] = error
+    with err.status("looking…"):
+        page = _search(app, chosen, before, limit)
     if json:
-        print_json({"jobs": page.jobs, "next": page.next})
+        print_json(page)
         return
     print_table(
         ["id", "kind", "queue", "state", "attempt", "%", "created", "error"],
@@ -76,8 +84,22 @@ def list_(
         ],
         empty="no jobs",
     )  # fmt: skip
+    if page.next and page.searched_back_to and len(page.jobs) < limit:
+        err.print(f"looked back to {page.searched_back_to.astimezone():%Y-%m-%d %H:%M:%S}", style="dim")
     if page.next:
         err.print(f"more: --before {page.next}", style="dim")
+
+
+def _search(app: Penstock, chosen: Filter, before: UUID | None, limit: int) -> SearchPage:
+    """Looks for some seconds at most: a page that is short says how far it came."""
+    until = time.monotonic() + _LOOKS_FOR
+    found: list[Job] = []
+    while True:
+        page = app.jobs.search(before=before, limit=limit - len(found), **chosen)
+        found += page.jobs
+        before = page.next
+        if before is None or len(found) == limit or time.monotonic() > until:
+            return SearchPage(found, page.next, page.searched_back_to)
 
 
 def _trouble(job: Job) -> str:

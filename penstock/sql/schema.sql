@@ -1648,6 +1648,12 @@ CREATE FUNCTION penstock.stored_bytes(p_owner text) RETURNS bigint
 CREATE FUNCTION penstock.sum_of_buckets(p_column text) RETURNS text
     LANGUAGE sql IMMUTABLE;
 
+-- Name: sum_usage(date, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.sum_usage(p_since date, p_org text DEFAULT NULL::text) RETURNS TABLE(by text, name text, runs bigint, seconds double precision, failures bigint, bytes bigint)
+    LANGUAGE sql STABLE
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: suspend(bigint, uuid, integer, jsonb, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb DEFAULT NULL::jsonb, p_progress jsonb DEFAULT NULL::jsonb) RETURNS TABLE(state penstock.job_state, run_at timestamp with time zone, output jsonb)
     LANGUAGE plpgsql
@@ -3902,6 +3908,10 @@ GRANT ALL ON FUNCTION penstock.stored_bytes(p_owner text) TO service_role;
 -- Name: FUNCTION sum_of_buckets(p_column text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.sum_of_buckets(p_column text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.sum_of_buckets(p_column text) TO service_role;
+
+-- Name: FUNCTION sum_usage(p_since date, p_org text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.sum_usage(p_since date, p_org text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.sum_usage(p_since date, p_org text) TO service_role;
 
 -- Name: FUNCTION suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb) FROM PUBLIC;

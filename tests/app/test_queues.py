@@ -1,6 +1,7 @@
 """`app.queues`: settings, pausing, and how much is in them."""
 
 import math
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -135,6 +136,15 @@ async def test_queues_have_async_twins(app: Penstock) -> None:
         await app.queues.aset("mail", rate=0)
 
 
+async def test_queues_are_counted_no_further_than_asked_for(app: Penstock, send: Send) -> None:
+    send.enqueue_many([{"to": "a"}] * 5)
+    send.using(delay=60).enqueue_many([{"to": "a"}] * 5)
+    for [queue] in (app.queues.list(most=3), await app.queues.alist(most=3)):
+        assert (queue.ready, queue.scheduled) == (3, 3)
+    [queue] = app.queues.list(most=100)
+    assert (queue.ready, queue.scheduled) == (5, 5)
+
+
 def test_usage_counts_runs_and_failures_by_org_and_kind(app: Penstock, send: Send) -> None:
     worker = Worker(app)
     send.using(org="acme").enqueue_many([{"to": "a"}] * 3)
@@ -146,6 +156,13 @@ def test_usage_counts_runs_and_failures_by_org_and_kind(app: Penstock, send: Sen
     assert used == {("acme", "send"): (3, 1), ("", "send"): (1, 0)}
     app.engine.run(commands.Maintain())
     assert {(day.org, day.kind): (day.runs, day.failures) for day in app.usage.list()} == used
+    since = datetime.now(UTC).date() - timedelta(days=1)
+    assert app.usage.list(since=since) == app.usage.list()
+    assert app.usage.list(since=since + timedelta(days=3)) == []
+    sums = app.usage.sums(since=since)
+    for by in ("day", "org", "kind"):
+        assert sum(each.runs for each in sums if each.by == by) == sum(runs for runs, _ in used.values())
+    assert {each.name for each in app.usage.sums(since=since, org="acme") if each.by == "org"} == {"acme"}
 
 
 async def test_usage_of_one_org_in_async_code(app: Penstock, send: Send) -> None:

@@ -40,13 +40,15 @@ def test_show_has_the_traceback_of_each_attempt(penstock: Command, send: Send, a
     claimed = app.engine.run(commands.Claim(lease, "default", 1))
     error = {"error": "no route", "type": "OSError", "traceback": 'File "mail.py", line 7, in send\nOSError: no route'}
     app.engine.run(saying.fail(lease, claimed, [error]))
+    assert [each["id"] for each in penstock.json("jobs", "list", "--error", "NO ROUTE")["jobs"]] == [str(job.id)]
+    assert penstock.lines("jobs", "list", "--error", "elsewhere") == ["no jobs"]
     lines = penstock.lines("jobs", "show", job.id)
     assert lines[-2:] == ['File "mail.py", line 7, in send', "OSError: no route"]
 
 
 def test_list_says_when_there_is_nothing(penstock: Command) -> None:
     assert penstock.lines("jobs", "list") == ["no jobs"]
-    assert penstock.json("jobs", "list") == {"jobs": [], "next": None}
+    assert penstock.json("jobs", "list") == {"jobs": [], "next": None, "searched_back_to": None}
 
 
 def test_list_goes_page_by_page(penstock: Command, send: Send) -> None:

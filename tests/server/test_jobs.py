@@ -177,6 +177,23 @@ async def test_a_list_is_filtered(api: Api, app: Penstock) -> None:
     assert (await api.user("bob").get("/api/jobs?org=acme")).json()["jobs"] == []
     assert (await alice.get("/api/jobs?owner=bob")).status_code == 403
     assert len((await api.service.get("/api/jobs?owner=alice")).json()["jobs"]) == 6
+    assert (await alice.get("/api/jobs?error=x")).status_code == 403
+
+
+async def test_the_service_searches_by_queue_and_by_what_errors_say(api: Api, app: Penstock) -> None:
+    fell = await api.user().start("stumble", how="badly")
+    await adrain(app)
+    ids = [await api.user().start("greet", name=str(n)) for n in range(3)]
+    said = (await app.jobs.aget(UUID(fell))).last_error  # type: ignore[union-attr]
+    assert said
+    page = (await api.service.get("/api/jobs", params={"error": said[2:]})).json()
+    assert [job["id"] for job in page["jobs"]] == [fell]
+    assert (page["next_cursor"], page["searched_back_to"]) == (None, None)
+    page = (await api.service.get("/api/jobs", params={"queue": "default", "limit": 2})).json()
+    assert ([job["id"] for job in page["jobs"]], page["next_cursor"]) == (ids[:0:-1], ids[1])
+    assert page["searched_back_to"] is not None
+    page = (await api.service.get("/api/jobs", params={"cursor": page["next_cursor"]})).json()
+    assert [job["id"] for job in page["jobs"]] == [ids[0], fell]
 
 
 @pytest.mark.parametrize(

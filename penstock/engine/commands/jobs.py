@@ -168,6 +168,20 @@ class SeeJobs(Repeatable[list[SeenJob]], frozen=True):
     limit: int
 
 
+class SeenPage(msgspec.Struct, frozen=True):
+    """As a SearchPage."""
+
+    jobs: list[SeenJob]
+    next: UUID | None
+    searched_back_to: datetime | None
+
+
+class SearchSeenJobs(Repeatable[SeenPage], frozen=True):
+    filter: Mapping[str, Any]
+    before: UUID | None = None
+    limit: int = 50
+
+
 class SeeMyJobs(Repeatable[list[SeenJob]], frozen=True):
     filter: Mapping[str, Any]
     before: UUID | None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -127,6 +127,22 @@ class Usage(msgspec.Struct, frozen=True):
 class ListUsage(Repeatable[list[Usage]], frozen=True):
     org: str | None = None
     since: date | None = None
+
+
+class UsageSum(msgspec.Struct, frozen=True):
+    """What a day, an organisation or a kind has used; whoever ran longest first, and days in their order."""
+
+    by: Literal["day", "org", "kind"]
+    name: str
+    runs: int
+    seconds: float
+    failures: int
+    bytes: int
+
+
+class SumUsage(Repeatable[list[UsageSum]], frozen=True):
+    since: date
+    org: str | None = None
 
 
 # Schedules.

@@ -387,19 +387,21 @@ _CALLED = {
 }
 
 
-def _search_jobs(command: c.SearchJobs) -> Statement[c.SearchPage]:
+def _searching(columns: str) -> Callable[[Any], Statement[Any]]:
     """Which jobs is found out first, and only these are read whole."""
-    text, read = _selecting_rows(
-        f"""select coalesce((
+    text = f"""select coalesce((
                      select pg_catalog.json_agg(j order by j.id desc)
-                       from (select {_JOB} from penstock.list_jobs(
+                       from (select {columns} from penstock.list_jobs(
                                p_filter => pg_catalog.jsonb_build_object('ids', found.ids),
                                p_limit => pg_catalog.cardinality(found.ids))) as j), '[]') as jobs,
                    found.next, found.back_to as searched_back_to
-              from penstock.search_jobs(p_filter => %s, p_before => %s, p_limit => %s) as found""",
-        c.SearchJobs,
-    )
-    return Statement(text, [to_json(command.filter), command.before, command.limit], read, repeatable=True)
+              from penstock.search_jobs(p_filter => %s, p_before => %s, p_limit => %s) as found"""
+
+    def by_hand(command: c.SearchJobs | c.SearchSeenJobs) -> Statement[Any]:
+        query, read = _selecting_rows(text, type(command))
+        return Statement(query, [to_json(command.filter), command.before, command.limit], read, repeatable=True)
+
+    return by_hand
 
 
 _STORED = "select * from penstock.artifacts where {} = any(%s::uuid[]) and state = 'stored' order by job, id"
@@ -428,7 +430,8 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.CountWorkers: lambda _: Statement(
         "select count(*) from penstock.leases_now where expires_at > penstock.clock()", [], first, repeatable=True
     ),
-    c.SearchJobs: _search_jobs,
+    c.SearchJobs: _searching(_JOB),
+    c.SearchSeenJobs: _searching(f"{_SEEN}, {_SHOWN}, parked_reason"),
     c.GetOperation: _reading("select * from penstock.operations where id = %s", "id"),
     c.ListOperations: _reading(
         """select * from penstock.operations where %s::uuid is null or id < %s::uuid order by id desc limit %s""",

@@ -61,7 +61,7 @@ EXAMPLES: dict[str, Any] = {
         "jobs": [{"id": _JOB, "kind": "export_pdf"}, {"id": _OTHER, "kind": "export_pdf"}],
     },
     "Job": _SHOWN,
-    "JobPage": {"jobs": [{**_SHOWN, "artifacts": []}], "next_cursor": None},
+    "JobPage": {"jobs": [{**_SHOWN, "artifacts": []}], "next_cursor": None, "searched_back_to": None},
     "Workers": {
         "workers": [
             {

@@ -207,6 +207,10 @@ Job = _telling(
 class JobPage(BaseModel):
     jobs: list[Job]  # type: ignore[valid-type]
     next_cursor: UUID | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
+    searched_back_to: datetime | None = Field(
+        description="For the service: how far back this page has looked. A search stops after a while, so that a page "
+        "may have few jobs, or none, and others follow. Null when there is no further page."
+    )
 
 
 class Cancelled(BaseModel):

@@ -1,6 +1,6 @@
 """Jobs: start, look, list, cancel, retry."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from penstock.engine import commands
-from penstock.engine.commands import SeenJob
+from penstock.engine.commands import SeenJob, SeenPage
 from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Statement, all_rows
 from penstock.job import JobState
@@ -109,12 +109,16 @@ async def list_jobs(
     parent: Annotated[UUID | None, Query(description="The jobs of a flow or a batch.")] = None,
     created_after: models.Moment | None = None,
     created_before: models.Moment | None = None,
+    queue: Annotated[list[models.Text] | None, Query(max_length=50)] = None,
+    error: Annotated[models.Text | None, Query(description="What an attempt has said. For the service only.")] = None,
     cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     filter: dict[str, Any] = {}
     if caller.is_service:
-        filter |= {"owner": owner} if owner else {}
+        filter |= {name: value for name, value in (("owner", owner), ("error", error)) if value}
+    elif error is not None:
+        raise Problem(403, "error: is for the service only")
     elif owner is not None and owner != caller.subject:
         raise Problem(403, "owner: you see only your own jobs")
     elif org is None and parent is None:
@@ -124,24 +128,34 @@ async def list_jobs(
         "kind": kind,
         "parent": parent,
         "state": state,
+        "queue": queue,
         "created_after": created_after,
         "created_before": created_before,
     }
     filter |= {name: value for name, value in given.items() if value is not None}
-    see = render((commands.SeeJobs if caller.is_service else commands.SeeMyJobs)(filter, cursor, limit + 1))
-    unread = Statement(see.text, see.params, all_rows, repeatable=True)
-    rows = await run_for(shared, caller, service=unread, user=unread)
-    shape = service_shape if caller.is_service else job_shape
+    search = render(commands.SearchSeenJobs(filter, cursor, limit))
+    own = render(commands.SeeMyJobs(filter, cursor, limit + 1))
+    rows = await run_for(shared, caller, service=_unread(search), user=_unread(own))
+
+    def page() -> bytes:
+        if caller.is_service:
+            return _page(search.read(rows), service_shape)
+        jobs = own.read(rows)
+        return _page(SeenPage(jobs[:limit], jobs[limit - 1].id if len(jobs) > limit else None, None), job_shape)
+
     # their arguments may be large, and whoever asks for many of them must not keep everybody else waiting
-    return Response(await compose(lambda: _page(see.read(rows), limit, shape)), media_type=_JSON)
+    return Response(await compose(page), media_type=_JSON)
 
 
-def _page(jobs: Sequence[SeenJob], limit: int, shape: Callable[[SeenJob], object]) -> bytes:
-    page = jobs[:limit]
-    more = page[-1].id if len(jobs) > limit else None
+def _unread(statement: Statement[Any]) -> Statement[Any]:
+    return Statement(statement.text, statement.params, all_rows, repeatable=True)
+
+
+def _page(page: SeenPage, shape: Callable[[SeenJob], object]) -> bytes:
     # one by one: in between others have a turn
-    shapes = b",".join(encode(shape(job)) for job in page)
-    return b'{"jobs":[' + shapes + b'],"next_cursor":' + encode(more) + b"}"
+    shapes = b",".join(encode(shape(job)) for job in page.jobs)
+    rest = encode({"next_cursor": page.next, "searched_back_to": page.searched_back_to})
+    return b'{"jobs":[' + shapes + b"]," + rest[1:]
 
 
 @router.get(

@@ -20,14 +20,15 @@ SECTIONS = {
     "For users, within their rights and quotas": "start start_for start_batch cancel_mine retry_mine get_my_job "
     "list_my_jobs",
     "Who calls": "caller caller_orgs caller_or_refuse is_callers shown",
-    "Looking": "get_job list_jobs search_jobs job_tree workers queue_stats backlog scale_of parked_jobs watch",
+    "Looking": "get_job list_jobs search_jobs job_tree workers queue_stats backlog scale_of parked_jobs watch "
+    "sum_usage statistics_series depth_series error_groups queue_overview",
     "Changing course": "cancel retry retry_where purge_where move_jobs set_priority",
     "Operators": "preview_operation start_operation continue_operation cancel_operation add_audit",
     "Queues, kinds and quotas": "set_queue set_quota declare_kinds declare_queues",
     "Schedules": "set_schedule plan_schedule fire_schedule run_schedule pause_schedule resume_schedule remove_schedule",
     "Working: leases": "open_lease extend_lease heartbeat close_lease expire_lease holds release_unknown",
     "Working: jobs": "claim complete fail snooze park release stop_cancelled report_progress outputs remember_step "
-    "recall_steps lose_sight",
+    "recall_steps lose_sight report_statistics",
     "Waking workers": "wait_for_work stop_waiting wake next_run_at",
     "What happens by itself": "maintain tend promote reclaim",
 }

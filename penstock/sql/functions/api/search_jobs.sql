@@ -21,7 +21,7 @@ declare
   c_slack constant interval := '1 minute';
   v_until timestamptz := clock_timestamp() + make_interval(secs => p_ms / 1000.0);
   v_states text[] := case when p_filter ? 'state' then penstock.as_array(p_filter->'state') end;
-  v_queue text := case when jsonb_typeof(p_filter->'queue') = 'string' then p_filter->>'queue' end;
+  v_queue text;
   v_below uuid := least(p_before, penstock.uuid7_floor((p_filter->>'created_before')::timestamptz + c_slack));
   v_from uuid := coalesce(penstock.uuid7_floor((p_filter->>'created_after')::timestamptz - c_slack),
                           '00000000-0000-0000-0000-000000000000');
@@ -36,6 +36,11 @@ declare
 begin
   ids := '{}';
   -- one value each: of several the index would not give the order
+  select coalesce(jsonb_object_agg(key, case when jsonb_typeof(value) = 'array' and jsonb_array_length(value) = 1 and key <> 'ids'
+                                             then value->0 else value end), '{}')
+    into p_filter
+    from jsonb_each(p_filter);
+  v_queue := case when jsonb_typeof(p_filter->'queue') = 'string' then p_filter->>'queue' end;
   if jsonb_typeof(p_filter->'owner') = 'string' then
     v_indexed := v_indexed || 'owner'::text;
   elsif jsonb_typeof(p_filter->'org') = 'string' then
