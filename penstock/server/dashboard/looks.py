@@ -13,7 +13,7 @@ from penstock.engine.postgres.engine import PostgresEngine
 T = TypeVar("T")
 
 FRESH = 0.9
-"""Seconds that an answer is good for."""
+"""Seconds that an answer is good for, unless it says otherwise."""
 _KEPT = 1000
 
 
@@ -26,17 +26,17 @@ class Looks:
         self._clock = clock
         self._answers: dict[bytes, tuple[float, asyncio.Future[Any]]] = {}
 
-    async def run(self, command: Command[T], *, fresh: bool) -> T:
-        """`fresh` asks in any case; others may then have the answer."""
+    async def run(self, command: Command[T], *, fresh: bool, good_for: float = FRESH) -> T:
+        """The answer of these seconds, if there is one. `fresh` asks in any case; others may then have the answer."""
         key = type(command).__name__.encode() + msgspec.json.encode(command)
         now = self._clock()
         known = self._answers.get(key)
-        if not fresh and known is not None and now - known[0] < FRESH:
+        if not fresh and known is not None and now < known[0]:
             answer: T = await asyncio.shield(known[1])
             return answer
         asked = asyncio.ensure_future(self._ask(command))
         self._forget(now)
-        self._answers[key] = now, asked
+        self._answers[key] = now + good_for, asked
         try:
             return await asyncio.shield(asked)
         except BaseException:
@@ -49,7 +49,7 @@ class Looks:
 
     def _forget(self, now: float) -> None:
         if len(self._answers) < _KEPT:
-            old = [key for key, (moment, _) in self._answers.items() if now - moment >= FRESH]
+            old = [key for key, (until, _) in self._answers.items() if now >= until]
         else:
             old = list(self._answers)
         for key in old:

@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from penstock.engine.commands.command import Command
 from penstock.errors import InvalidInput
 from penstock.operations import Operator
-from penstock.server.dashboard.looks import Looks
+from penstock.server.dashboard.looks import FRESH, Looks
 from penstock.server.dashboard.session import Session
 from penstock.server.dependencies import Services
 
@@ -36,9 +36,10 @@ class Look:
         """What whoever looks does by hand: each deed leaves a line that says who it was."""
         return self.services.app.operator(self.session.name)
 
-    async def run(self, command: Command[T]) -> T:
-        """Asks the engine. Pages that are open ask once a second together, not each for itself."""
-        return await self.looks.run(command, fresh=not self.live)
+    async def run(self, command: Command[T], *, good_for: float = FRESH) -> T:
+        """Asks the engine. Pages that are open ask once a second together, not each for itself; what changes less often
+        is `good_for` longer."""
+        return await self.looks.run(command, fresh=not self.live and good_for <= FRESH, good_for=good_for)
 
 
 Load = Callable[[Look], Awaitable[Context]]

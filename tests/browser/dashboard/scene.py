@@ -1,12 +1,15 @@
 """A small company at work: an application with jobs in every state, a worker, and a server, to be looked at."""
 
 import asyncio
+import math
+import random
 import struct
 import zlib
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -79,10 +82,41 @@ async def scene(url: str | None, folder: Path, *, many: int = 40) -> AsyncIterat
     async with make_app(url, folder, goes_on) as app:
         await asyncio.to_thread(app.migrate)
         async with served(app) as server, working(app, SLOTS, name="worker-berlin-1"):
+            await _remember(app)
             made = await _play(app, many)
             yield Scene(server, app, goes_on, *made)
             for event in goes_on.values():
                 event.set()
+
+
+async def _remember(app: Penstock) -> None:
+    """The last hours, as workers would have reported them."""
+    made = random.Random(7)
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    rows = []
+    for minute in range(1, 360):
+        at = now - timedelta(minutes=minute)
+        wave = 1 + 0.45 * math.sin(minute / 23) + 0.15 * math.sin(minute / 5)
+        for queue, often, slow in (("mail", 140, 5), ("exports", 22, 9), ("calls", 3, 15)):
+            done = max(0, round(often * wave * made.uniform(0.85, 1.15)))
+            failed = made.choice((0, 0, 0, 0, 1)) if queue != "mail" else made.choice((0, 1, 2))
+            waited, ran = [0] * 18, [0] * 18
+            for _ in range(done):
+                waited[min(17, max(0, round(made.gauss(4 + 2 * wave, 1.4))))] += 1
+                ran[min(17, max(0, round(made.gauss(slow, 1.2))))] += 1
+            rows.append((at, queue, done, failed, failed * 2, waited, ran))
+    async with app.atransaction() as connection, connection.cursor() as cursor:
+        for named in (True, False):
+            await cursor.executemany(
+                "insert into penstock.statistics (seconds, at, queue, kind, succeeded, failed, retried, cancelled,"
+                " waited, ran, waited_seconds, ran_seconds) values (60, %s, %s, '', %s, %s, %s, 0, %s, %s, 1, 1)"
+                " on conflict (seconds, queue, kind, at) do update set"
+                " succeeded = statistics.succeeded + excluded.succeeded, failed = statistics.failed + excluded.failed,"
+                " retried = statistics.retried + excluded.retried,"
+                " waited = array(select a + b from unnest(statistics.waited, excluded.waited) as t(a, b)),"
+                " ran = array(select a + b from unnest(statistics.ran, excluded.ran) as t(a, b))",
+                [(at, queue if named else "", *rest) for at, queue, *rest in rows],
+            )
 
 
 async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]:

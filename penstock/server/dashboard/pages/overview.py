@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.engine import commands
-from penstock.engine.commands import LiveWorker, Queue
+from penstock.engine.commands import LiveWorker, Queue, SummedRuns
 from penstock.server.dashboard import words
+from penstock.server.dashboard.charts import SPANS, charts_of, steps_of
 from penstock.server.dashboard.page import Context, Look, Section
 
 section = Section()
@@ -57,7 +58,14 @@ class QueueRow:
 @section.page("/", "Overview", icon="overview")
 async def overview(look: Look) -> Context:
     queues = queue_rows(await look.run(commands.QueueOverview()), workers := await look.run(commands.Workers()))
-    return {"figures": _figures(queues, workers), "queues": queues, "charts": ()}
+    over, steps = await steps_of(look)
+    return {
+        "figures": [*_figures(queues, workers), *_ended(over, steps)],
+        "queues": queues,
+        "charts": charts_of(over, steps),
+        "over": over,
+        "spans": SPANS,
+    }
 
 
 def queue_rows(queues: Iterable[Queue], workers: Iterable[LiveWorker]) -> list[QueueRow]:
@@ -101,9 +109,20 @@ def _figures(queues: Sequence[QueueRow], workers: Sequence[LiveWorker]) -> list[
         Figure("Running", words.short(running), f"in {_counted(len(queues), 'queue')}", "/jobs?state=running"),
         Figure("Oldest ready", words.duration(oldest), _paused(paused), "/jobs?state=ready",
                "paused" if oldest is not None and oldest > LATE else ""),
-        Figure("Workers", words.short(len(workers)), f"on {_counted(hosts, 'host')}", "/",
+        Figure("Workers", words.short(len(workers)), f"on {_counted(hosts, 'host')}", "/workers",
                "" if workers or not ready else "failed"),
     ]  # fmt: skip
+
+
+def _ended(over: str, steps: Sequence[SummedRuns]) -> list[Figure]:
+    failed, retried = sum(step.failed for step in steps), sum(step.retried for step in steps)
+    note = f"{words.short(retried)} tried again"
+    done = words.short(sum(step.succeeded for step in steps))
+    past = f"in the last {SPANS[over].label}"
+    return [
+        Figure("Succeeded", done, past, "/jobs?state=succeeded"),
+        Figure("Given up", words.short(failed), note, "/jobs?state=failed", "failed" if failed else ""),
+    ]
 
 
 def _paused(queues: int) -> str:

@@ -5,6 +5,7 @@ from urllib.parse import quote
 from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.queue import Settings
+from penstock.server.dashboard.charts import SPANS, charts_of, steps_of
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.dashboard.pages.overview import queue_rows
 from penstock.server.http.problems import Problem
@@ -85,7 +86,12 @@ async def queue(look: Look) -> Context:
         here = commands.Queue(name, False, {}, 0, 0, 0, 0, None)
     [row] = queue_rows([here], workers := await look.run(commands.Workers()))
     failed = await look.run(commands.SearchJobs({"queue": name, "state": ["failed"]}, None, 10))
+    over, steps = await steps_of(look, name)
     return {
+        "charts": charts_of(over, steps),
+        "over": over,
+        "spans": SPANS,
+        "path": _path(name),
         "queue": row,
         "name": name,
         "settings": here.settings,

@@ -1,6 +1,6 @@
 // Draws what a table beside it says. Without this script the table is there; with it, one can point at the drawing.
 const NS = "http://www.w3.org/2000/svg";
-const HEIGHT = 150, TOP = 8, BOTTOM = 20, LEFT = 44, RIGHT = 6;
+const HEIGHT = 150, TOP = 8, BOTTOM = 20, LEFT = 52, RIGHT = 6;
 
 const svg = (name, attributes = {}, ...children) => {
   const made = document.createElementNS(NS, name);
@@ -49,7 +49,8 @@ class Chart extends HTMLElement {
     const { times, series } = JSON.parse(this.dataset.points);
     const { kind, unit, title } = this.dataset;
     const width = Math.max(220, this.clientWidth);
-    const most = Math.max(0, ...series.flatMap((each) => each.values.filter((value) => value != null)));
+    const sums = times.map((_, at) => series.reduce((sum, each) => sum + (each.values[at] ?? 0), 0));
+    const most = Math.max(0, ...(kind === "bars" ? sums : series.flatMap((each) => each.values.map((value) => value ?? 0))));
     const tick = step(most || (unit === "s" ? 0.1 : 1));
     const top = Math.max(tick, Math.ceil(most / tick) * tick);
     const inner = { width: width - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM };
@@ -63,14 +64,15 @@ class Chart extends HTMLElement {
         svg("text", { class: "axis", x: LEFT - 6, y: y(value) + 3.5, "text-anchor": "end" }, shown(value, unit)),
       );
     }
+    const said = (time) => (time.length <= 10 || times.length * 2 > 300 && times[0].slice(0, 10) !== times.at(-1).slice(0, 10) ? time.slice(5, 10) : time.slice(11, 16));
     const labels = Math.min(times.length, Math.max(2, Math.floor(width / 110)));
     for (let label = 0; label < labels; label++) {
       const at = labels > 1 ? Math.round((label * (times.length - 1)) / (labels - 1)) : 0;
       const anchor = label === 0 ? "start" : label === labels - 1 ? "end" : "middle";
-      if (times[at]) picture.append(svg("text", { class: "axis", x: x(at), y: HEIGHT - 5, "text-anchor": anchor }, times[at].slice(11, 16)));
+      if (times[at]) picture.append(svg("text", { class: "axis", x: x(at), y: HEIGHT - 5, "text-anchor": anchor }, said(times[at])));
     }
     if (kind === "bars") this.#bars(picture, series, times, slot, x, y);
-    else for (const each of series) this.#line(picture, each, kind, x, y);
+    else series.forEach((each, place) => this.#line(picture, each, place, kind, x, y));
     const cursor = svg("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM, x1: -9, x2: -9 });
     picture.append(cursor);
     const legend = document.createElement("p");
@@ -94,7 +96,7 @@ class Chart extends HTMLElement {
     this.#pointed = (at) => {
       const last = at == null ? times.length - 1 : at;
       series.forEach((each, index) => { values[index].textContent = shown(each.values[last], unit); });
-      when.textContent = at == null ? "" : `${times[at].slice(11, 16)}`;
+      when.textContent = at == null ? "" : times[at].slice(5);
       cursor.setAttribute("x1", at == null ? -9 : x(at));
       cursor.setAttribute("x2", at == null ? -9 : x(at));
     };
@@ -116,7 +118,7 @@ class Chart extends HTMLElement {
     return `${title}, over time. Last: ${now.join(", ")}.`;
   }
 
-  #line(picture, { values, tone }, kind, x, y) {
+  #line(picture, { values, tone }, place, kind, x, y) {
     let path = "", pen = "M";
     values.forEach((value, at) => {
       if (value == null) { pen = "M"; return; }
@@ -128,15 +130,19 @@ class Chart extends HTMLElement {
       const area = `M${x(0)} ${y(0)}` + values.map((value, at) => `L${x(at).toFixed(1)} ${y(value ?? 0).toFixed(1)}`).join("") + `L${x(values.length - 1)} ${y(0)}Z`;
       picture.append(svg("path", { class: `area tone-${tone}`, d: area }));
     }
-    picture.append(svg("path", { class: `line tone-${tone}`, d: path }));
+    picture.append(svg("path", { class: `line line-${place} tone-${tone}`, d: path }));
   }
 
   #bars(picture, series, times, slot, x, y) {
     const width = Math.max(1, slot - (slot > 4 ? 2 : 0.5));
     times.forEach((_, at) => {
-      for (const each of series) {
-        const value = each.values[at];
-        if (value) picture.append(svg("rect", { class: `bar tone-${each.tone}`, x: x(at) - width / 2, width, y: y(value), height: Math.max(1, y(0) - y(value)), rx: Math.min(1.5, width / 3) }));
+      let below = 0;
+      for (const { values, tone } of series) {
+        const value = values[at];
+        if (!value) continue;
+        const height = Math.max(1, y(0) - y(value));
+        picture.append(svg("rect", { class: `bar tone-${tone}`, x: x(at) - width / 2, width, y: y(below) - height, height, rx: Math.min(1.5, width / 3) }));
+        below += value;
       }
     });
   }
