@@ -43,7 +43,7 @@ class UnknownKind(PenstockError, LookupError):
     """No handler of this kind is registered here."""
 
     def __init__(self, kind: str, known: Iterable[str]) -> None:
-        super().__init__(f"no handler {kind!r} is registered{_meant(kind, known)}")
+        super().__init__(f"no handler {kind!r} is registered{meant(kind, known)}")
         self.kind = kind
 
 
@@ -51,11 +51,12 @@ class UnknownQueue(PenstockError, LookupError):
     """Nothing is known of the queue: no job, no setting, no application that declares it."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no queue {name!r}{_meant(name, known)}; --create makes it")
+        super().__init__(f"there is no queue {name!r}{meant(name, known)}; --create makes it")
         self.name = name
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def meant(word: str, known: Iterable[str]) -> str:
+    """A slip of the pen, in brackets; nothing when there is no word like it."""
     close = get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 

@@ -85,6 +85,8 @@ class Queues:
 
 def as_json(settings: Settings) -> dict[str, Any]:
     for name, value in settings.items():
+        if name not in Settings.__annotations__:
+            raise InvalidInput(name, f"no such setting of a queue; there are {', '.join(Settings.__annotations__)}")
         if value is not None and (needed := _unmet(name, value)):
             raise InvalidInput(name, f"must be {needed}, not {value!r}")
     return {name: value.to_json() if isinstance(value, Backoff) else value for name, value in settings.items()}

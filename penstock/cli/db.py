@@ -34,7 +34,8 @@ def on_database(command: Callable[..., None]) -> Callable[..., None]:
                     f"there is no DATABASE_URL and no embedded Postgres under {folder}; "
                     "set DATABASE_URL, or start one with `penstock db start`"
                 )
-            with Penstock(url, folder=folder, schema=schema) as app:
+            # an outage is told by the error that ends the command, and by no line of a log before it
+            with Penstock(url, folder=folder, schema=schema) as app, app.engine.outage.told_by_the_error():
                 command(app=app, json=json, **arguments)
 
     own = [each for each in signature(command).parameters.values() if each.name not in ("app", "json")]
@@ -76,7 +77,7 @@ def migrate(
             app = load_app(application)
             for name in ("folder", "schema"):
                 if _was_typed(context, name):
-                    raise InvalidInput(name, f"is chosen by {application} itself")
+                    raise InvalidInput(name, f"is chosen by {application} itself: leave it out")
             if _was_typed(context, "url"):
                 app.connect_to(url)
         with app, bar("migrating", json=json) as tell:

@@ -50,6 +50,16 @@ def _refuse_everything(*chosen: object) -> None:
         raise InvalidInput("ids", "name jobs, or choose them by --queue, --kind or --state")
 
 
+def _tell_missed(named: list[UUID], changed: list[UUID], why: str) -> None:
+    """A flow's members come along, so there may be more than were named."""
+    if missed := [id for id in named if id not in changed]:
+        others = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
+        err.print(
+            f"left alone: {missed[0]}{others}, {why} or unknown; see `penstock jobs show {missed[0]}`",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
+
+
 @jobs.command("list")
 @on_database
 def list_(
@@ -159,6 +169,7 @@ def retry(
     if ids:
         about: dict[str, object]
         alive = change_named(app, "retry", commands.Retry(ids, to_queue), ids)
+        _tell_missed(ids, alive, "neither failed nor cancelled")
         many, about = len(alive), {"ids": alive}
     else:
         _refuse_everything(queue, kind, state)
@@ -187,6 +198,7 @@ def cancel(
     if ids:
         about: dict[str, object]
         reached = change_named(app, "cancel", commands.Cancel(ids), ids)
+        _tell_missed(ids, reached, "ended already")
         many, about, left = len(reached), {"ids": reached}, Filter(ids=reached)
     else:
         _refuse_everything(queue, kind, state)

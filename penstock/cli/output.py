@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.cli.hints import with_hint
 from penstock.cli.interrupt import INTERRUPTED, interruptible
 from penstock.embedded.errors import EmbeddedError
 from penstock.errors import PenstockError
@@ -74,7 +75,7 @@ def explained(json: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except (PenstockError, MissingExtra, EmbeddedError, psycopg.Error) as error:
-        _complain(" ".join(str(error).split()), type(error).__name__, json)
+        _complain(with_hint(error), type(error).__name__, json)
 
 
 def _complain(message: str, type: str, json: bool) -> NoReturn:

@@ -99,8 +99,10 @@ def _read(setting: str) -> tuple[str, Any]:
     if name == "backoff":
         try:
             return name, Backoff(**loads(value))
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise InvalidInput("backoff", f'must be JSON such as {{"base": 60, "cap": 3600}}: {error}') from None
+        except TypeError:
+            raise InvalidInput("backoff", f'must be JSON such as {{"base": 60, "cap": 3600}}, not {value}') from None
     try:
         return name, loads(value)
     except ValueError:

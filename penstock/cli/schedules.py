@@ -12,7 +12,7 @@ from penstock.cli.operate import operator
 from penstock.cli.output import out, print_json, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.cron import CatchUp, RecordedSchedule
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, meant
 from penstock.handler import Choices
 
 schedules = typer.Typer(help="Schedules: jobs that are enqueued by the clock.", no_args_is_help=True)
@@ -80,8 +80,8 @@ def add(
 @on_database
 def remove(app: Penstock, json: bool, name: Name) -> None:
     """Remove a schedule. One that code defines comes back with the next worker, unless it is gone from there too."""
-    if not app.schedules.remove(name):
-        raise InvalidInput("name", f"there is no schedule {name!r}")
+    _refuse_unknown(app, name)
+    app.schedules.remove(name)
     if json:
         print_json({"removed": name})
     else:
@@ -92,6 +92,7 @@ def remove(app: Penstock, json: bool, name: Name) -> None:
 @on_database
 def pause(app: Penstock, json: bool, name: Name) -> None:
     """Fire nothing of a schedule until `resume`. Jobs it has enqueued go on."""
+    _refuse_unknown(app, name)
     operator(app).pause_schedule(name)
     _tell(app, json, name)
 
@@ -100,6 +101,7 @@ def pause(app: Penstock, json: bool, name: Name) -> None:
 @on_database
 def resume(app: Penstock, json: bool, name: Name) -> None:
     """Let a paused schedule go on with its next tick. Those of the pause are not caught up."""
+    _refuse_unknown(app, name)
     operator(app).resume_schedule(name)
     _tell(app, json, name)
 
@@ -108,11 +110,18 @@ def resume(app: Penstock, json: bool, name: Name) -> None:
 @on_database
 def run(app: Penstock, json: bool, name: Name) -> None:
     """Enqueue a schedule's job at once, paused or not. Its ticks come as they would."""
+    _refuse_unknown(app, name)
     job = operator(app).run_schedule(name)
     if json:
         print_json({"id": job.id})
     else:
         typer.echo(job.id)
+
+
+def _refuse_unknown(app: Penstock, name: str) -> None:
+    known = [each.name for each in app.schedules.list()]
+    if name not in known:
+        raise InvalidInput("name", f"there is no schedule {name!r}{meant(name, known)}; see `penstock schedules list`")
 
 
 def _tell(app: Penstock, json: bool, name: str) -> None:

@@ -85,7 +85,7 @@ def test_set_tells_what_the_queue_is_told_now(penstock: Command) -> None:
         ("rate", "rate: write it as setting=value"),
         ("backoff=fast", 'backoff: must be JSON such as {"base": 60, "cap": 3600}: '),
         ('backoff={"base": -1}', 'backoff: must be JSON such as {"base": 60, "cap": 3600}: base: must be a number'),
-        ('backoff={"bass": 1}', 'backoff: must be JSON such as {"base": 60, "cap": 3600}: '),
+        ('backoff={"bass": 1}', 'backoff: must be JSON such as {"base": 60, "cap": 3600}, not {'),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_by_name(

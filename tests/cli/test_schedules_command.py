@@ -112,4 +112,4 @@ def test_remove_takes_it_away(penstock: Command, app: Penstock) -> None:
 
 @pytest.mark.parametrize("command", ["remove", "pause", "resume", "run"])
 def test_a_schedule_that_does_not_exist_is_an_error(penstock: Command, command: str) -> None:
-    assert penstock.fails("schedules", command, "nightly") == "error: name: there is no schedule 'nightly'\n"
+    assert penstock.fails("schedules", command, "nightly").startswith("error: name: there is no schedule 'nightly'; ")

@@ -76,8 +76,8 @@ def test_log_lines_are_for_people_when_asked(commands: Commands) -> None:
     ("arguments", "complaint"),
     [
         (["nowhere:app"], "there is no module 'nowhere' here"),
-        (["tasks:other"], "'other' of tasks is no Penstock application"),
-        (["tasks:here"], "'here' of tasks is not a Penstock application"),
+        (["tasks:other"], "'other' of tasks is no such name: write tasks:app"),
+        (["tasks:here"], "'here' of tasks is no Penstock application: write tasks:app"),
         (["tasks:app", "--queues", "default:0"], "queues: 'default:0': write it as default:50,exports:3"),
         (["tasks:app", "--queues", "default:many"], "queues: 'default:many': write it as default:50,exports:3"),
         (["tasks:app", "--queues", ""], "queues: '': write it as"),

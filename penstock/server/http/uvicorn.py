@@ -1,5 +1,6 @@
 """The server as a program: a socket of its own, uvicorn on it, and an end that waits for nobody for long."""
 
+import errno
 import gc
 import logging
 import socket
@@ -29,8 +30,16 @@ def open_socket(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         listening.close()
-        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}; {_instead(error)}") from None
     return listening
+
+
+def _instead(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "choose another --port (0 takes a free one), or stop what uses it"
+    if error.errno == errno.EACCES:
+        return "choose a --port above 1023"
+    return "--host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0"
 
 
 class HttpServer:
