@@ -11,7 +11,8 @@ from tests.run_document import blocks, run
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted(ROOT.glob("recipes/penstock_recipes/*/README.md"))
-GUIDES = [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "CONTRIBUTING.md", ROOT / "recipes" / "README.md"]
+ELSEWHERE = [ROOT / name for name in ("CONTRIBUTING.md", "deploy/README.md", "recipes/README.md")]
+GUIDES = [*sorted(ROOT.glob("docs/**/*.md")), *ELSEWHERE]
 RUN = [document for document in [*GUIDES, *RECIPES] if any(block.runs for block in blocks(document))]
 SHOWN = [document for document in [*GUIDES, *RECIPES] if document not in RUN]
 

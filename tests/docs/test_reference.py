@@ -1,9 +1,11 @@
 """The generated reference leaves nothing out."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import penstock
+from penstock.handler import Options
 from scripts.docs.reference import commands, http, python, settings, sql
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +39,11 @@ def test_every_variable_that_is_read_is_there_and_said_what_for() -> None:
     internal = {"PENSTOCK_PROCESS"}  # a supervisor tells its children by it which of them they are
     assert {name for name in read - internal if f"`{name}`" not in page} == set()
     assert all(about for *_, about in [*settings.of_server(), *settings.of_commands(), *settings.of_queues()])
+
+
+def test_every_option_of_a_handler_is_said_what_for() -> None:
+    said = settings.docstrings(Options)
+    assert [field.name for field in fields(Options) if field.name not in said] == []
 
 
 def test_every_command_is_there_with_its_options() -> None:

@@ -57,7 +57,7 @@ def page() -> str:
 
 
 def of_server() -> Iterator[tuple[str, str, str, str]]:
-    about = _docstrings(ServerSettings)
+    about = docstrings(ServerSettings)
     for each in fields(ServerSettings):
         default = "" if each.default in (None, MISSING, "") else str(each.default).lower().replace("_", "")
         yield code(f"PENSTOCK_{each.name.upper()}"), _kind(each.type), code(default), about.get(each.name, "")
@@ -73,7 +73,7 @@ def of_commands() -> Iterator[tuple[str, str, str, str]]:
 
 
 def of_queues() -> Iterator[tuple[str, str, str]]:
-    about = _docstrings(Settings)
+    about = docstrings(Settings)
     for name, kind in Settings.__annotations__.items():
         written = inspect.formatannotation(kind).replace("typing.", "").replace("penstock.backoff.", "")
         yield code(name), code(written), about[name]
@@ -85,7 +85,7 @@ def _kind(annotation: object) -> str:
     return {bool: "true or false", int: "number", float: "seconds"}.get(annotation, "text")  # type: ignore[call-overload,no-any-return]
 
 
-def _docstrings(of: type) -> dict[str, str]:
+def docstrings(of: type) -> dict[str, str]:
     """The text under each field, which Python itself forgets."""
     body = ast.parse(inspect.getsource(of)).body[0]
     assert isinstance(body, ast.ClassDef)
