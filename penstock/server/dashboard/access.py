@@ -13,7 +13,7 @@ from penstock.server.dashboard.session import Session, Sessions
 from penstock.server.http.problems import Problem
 from penstock.storage.links import address
 
-COOKIE = "penstock_session"
+SESSION = "penstock_session"
 SAID = "penstock_said"
 """What came of an action, for the page that follows."""
 _MAX_FIELDS = 200
@@ -21,10 +21,18 @@ _MAX_FIELDS = 200
 
 def give_cookie(response: Response, name: str, value: str, seconds: int) -> None:
     """For this server's pages alone: no script reads it, no other site has it sent."""
-    secure = (address.get() or "").startswith("https://")
     response.set_cookie(
-        name, value, max_age=seconds, path=base() or "/", secure=secure, httponly=True, samesite="strict"
+        cookie(name), value, max_age=seconds, path=base() or "/", secure=_is_secure(), httponly=True, samesite="strict"
     )
+
+
+def cookie(name: str) -> str:
+    """As a browser keeps it. What begins with __Host- no neighbour in the same domain can set."""
+    return f"__Host-{name}" if _is_secure() and not base() else name
+
+
+def _is_secure() -> bool:
+    return (address.get() or "").startswith("https://")
 
 
 def take_cookie(response: Response, name: str) -> None:
@@ -32,7 +40,7 @@ def take_cookie(response: Response, name: str) -> None:
 
 
 def session_of(request: Request, sessions: Sessions) -> Session | None:
-    return sessions.read(request.cookies.get(COOKIE))
+    return sessions.read(request.cookies.get(cookie(SESSION)))
 
 
 def to_sign_in(request: Request) -> Response:

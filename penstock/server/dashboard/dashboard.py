@@ -70,7 +70,7 @@ class Dashboard:
             if session is None:
                 return access.to_sign_in(request)
             look = Look(self.services, session, request.path_params, request.query_params, self.looks)
-            said = self.sessions.unwrap(request.cookies.get(access.SAID))
+            said = self.sessions.unwrap(request.cookies.get(access.cookie(access.SAID)))
             try:
                 context = await page.load(look)
                 if isinstance(context.get("go_to"), str):

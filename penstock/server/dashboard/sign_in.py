@@ -77,7 +77,7 @@ class SignIn:
             if not self._sessions.owns(session, form.get("token", "")):
                 return Problem(403, "the form is out of date").response()
         response = redirect("/login")
-        access.take_cookie(response, access.COOKIE)
+        access.take_cookie(response, access.SESSION)
         return response
 
     async def _session_for(self, credential: str) -> Session:
@@ -100,7 +100,7 @@ class SignIn:
     def _enter(self, session: Session, following: str) -> Response:
         response = redirect(following)
         seconds = max(0, session.expires - int(time.time()))
-        access.give_cookie(response, access.COOKIE, self._sessions.seal(session), seconds)
+        access.give_cookie(response, access.SESSION, self._sessions.seal(session), seconds)
         return response
 
     def _take(self, token: str) -> bool:

@@ -8,8 +8,8 @@ from prometheus_client.metrics_core import Metric
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-STREAM = "/api/jobs/{id}/stream"
-"""Open for as long as its job runs: its duration says nothing about the server."""
+STREAMS = ("/api/jobs/{id}/stream", "/dashboard/events")
+"""Open for as long as somebody watches: their duration says nothing about the server."""
 
 
 class Traffic:
@@ -28,7 +28,7 @@ class Traffic:
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         labels = route, method, status
         if labels not in self._labelled:
-            took = self._seconds.labels(route) if route != STREAM else None
+            took = self._seconds.labels(route) if route not in STREAMS else None
             self._labelled[labels] = self._requests.labels(*map(str, labels)), took
         requests, took = self._labelled[labels]
         requests.inc()

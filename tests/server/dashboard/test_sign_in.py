@@ -55,6 +55,11 @@ async def test_over_https_the_cookie_is_for_https_alone(web: Server) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="https://test") as client:
         answer = await client.post("/login", data={"credential": KEY}, headers=SAME)
         assert "; Secure" in answer.headers["set-cookie"]
+        assert answer.headers["set-cookie"].startswith("__Host-penstock_session="), "no neighbour can set it"
+        assert (await client.get("/")).status_code == 200
+        plain = {"Cookie": f"penstock_session={client.cookies['__Host-penstock_session']}"}
+        client.cookies.clear()
+        assert (await client.get("/", headers=plain)).status_code == 303
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import { morph } from "./morph.js";
 import { tick } from "./times.js";
 
-const WORDS = { live: "live", joining: "connecting", away: "the database does not answer", over: "not live any more" };
+const WORDS = { live: "live", joining: "connecting", away: "the database does not answer", over: "not live: reload the page" };
 
 class Live extends HTMLElement {
   #source = null;
