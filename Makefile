@@ -85,9 +85,10 @@ docs-serve: .venv/.ready  ## serve it at http://127.0.0.1:8001 while you write: 
 check-deploy:  ## deploy/ by hadolint, the schemas of Compose and Kubernetes, PromQL and systemd
 	@scripts/check-deploy
 
-screenshots: .venv/.ready  ## every page of the dashboard in both themes and at a phone's width, into .screenshots
+screenshots: .venv/.ready  ## every page of the dashboard and the recipes in both themes and at a phone's width, into .screenshots
 	@scripts/get-chromium
 	@$(BIN)/python -m tests.browser.dashboard.screenshots $(ARGS)
+	@PYTHONPATH=recipes/tests $(BIN)/python -m pages.screenshots $(ARGS)
 
 clean: clean-servers  ## remove what was built, and the test servers' data
 	rm -rf .venv site .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

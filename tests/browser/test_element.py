@@ -87,6 +87,7 @@ async def test_the_button_stops_a_job(opened: Page, tried: Site) -> None:
 async def test_a_job_that_is_not_there(opened: Page) -> None:
     await add(opened, "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f")
     await expect(opened.get_by_role("alert")).to_contain_text("no such job")
+    await expect(opened.locator("penstock-progress")).to_have_attribute("data-state", "problem")
     [[name, message]] = await told(opened)
     assert name == "problem"
     assert "no such job" in message

@@ -56,15 +56,16 @@ async function showBook(job) {
   }));
   const people = [whole.params.person1, whole.params.person2].filter(Boolean).map((each) => each.name);
   const told = `${chapters.length} chapters, ${job.output.pages} pages, ${clock(job.output.seconds)} of listening`;
+  const { playing, ...rest } = player(chapters);
   const about = h(
     "div",
-    {},
-    h("h2", {}, `For ${people.join(" and ")}`),
-    h("p", { class: "quiet" }, told),
+    { class: "stack" },
+    h("div", {}, h("h2", {}, `For ${people.join(" and ")}`), h("p", { class: "quiet" }, told)),
+    playing,
     h("p", { class: "row" }, h("a", { class: "button", href: pdf.url, download: true }, "Download the book")),
   );
   const cover = await picture(`api/v1/readings/preview/${pdf.id}?page=1`, { alt: "The book’s first page" });
-  book.replaceChildren(h("div", { class: "card cover" }, cover, about), ...player(chapters));
+  book.replaceChildren(h("div", { class: "card cover" }, cover, about), rest.chapters, rest.text);
   book.hidden = false;
 }
 
@@ -109,11 +110,11 @@ function player(chapters) {
 
   choose(0, false);
   const list = h("ol", { class: "plain chapters" }, ...buttons.map((button) => h("li", {}, button)));
-  return [
-    h("div", { class: "card player" }, title, audio),
-    h("div", { class: "card" }, h("h2", {}, "Chapters"), list),
-    h("article", { class: "card" }, text),
-  ];
+  return {
+    playing: h("div", {}, title, audio),
+    chapters: h("div", { class: "card" }, h("h2", {}, "Chapters"), list),
+    text: h("article", { class: "card" }, text),
+  };
 }
 
 async function showEarlier() {

@@ -41,6 +41,8 @@ p, ul { margin: 0; padding: 0 }
   background: var(--_fill);
   transition: inline-size 0.35s ease-out, background 0.35s;
 }
+:host([data-state="failed"]) [part="bar"] { background: color-mix(in srgb, var(--_bad) 22%, var(--_track)) }
+:host([data-state="problem"]) .waiting::after { display: none }
 .waiting::after {
   content: "";
   position: absolute;
@@ -52,6 +54,7 @@ p, ul { margin: 0; padding: 0 }
   animation: wait 1.6s ease-in-out infinite alternate;
 }
 @keyframes wait { from { inset-inline-start: 0 } to { inset-inline-start: 70% } }
+:host([data-state="problem"]) .foot { display: none }
 .foot { min-block-size: 1.9em; align-items: center; font-size: 0.875em }
 .line { color: var(--_quiet); overflow-wrap: anywhere }
 .line > :not([hidden]) ~ *::before { content: " · "; white-space: pre }
@@ -79,11 +82,15 @@ a { color: var(--_accent); overflow-wrap: anywhere }
 .unseen { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 @media (prefers-reduced-motion: reduce) {
   [part="fill"] { transition: none }
-  .waiting::after { animation: none; inline-size: 100%; opacity: 0.25 }
+  :host([data-state="failed"]) [part="bar"] { background: color-mix(in srgb, var(--_bad) 22%, var(--_track)) }
+:host([data-state="problem"]) .waiting::after { display: none }
+.waiting::after { animation: none; inline-size: 100%; opacity: 0.25 }
 }
 @media (forced-colors: active) {
   [part="bar"] { border: 1px solid }
-  [part="fill"], .waiting::after { background: Highlight; forced-color-adjust: none }
+  [part="fill"], :host([data-state="failed"]) [part="bar"] { background: color-mix(in srgb, var(--_bad) 22%, var(--_track)) }
+:host([data-state="problem"]) .waiting::after { display: none }
+.waiting::after { background: Highlight; forced-color-adjust: none }
 }
 `;
 

@@ -83,6 +83,7 @@ export class PenstockProgress extends Base {
       }
     } catch (error) {
       if (watching.signal.aborted) return;
+      this.dataset.state = "problem"; // nothing more is waited for
       this.#complain(/** @type {Error} */ (error).message);
       this.#tell("problem", error);
     }
