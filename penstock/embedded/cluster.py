@@ -4,11 +4,11 @@ import os
 import shutil
 from pathlib import Path
 
+from penstock.embedded.account import make_owned
 from penstock.embedded.binaries import Version, shipped_binaries
 from penstock.embedded.children import Children, Place
 from penstock.embedded.errors import EmbeddedError
 from penstock.embedded.folder import Home, new_password, write_private
-from penstock.embedded.ownership import make_owned
 
 NEW = "initdb-"
 

@@ -1,6 +1,6 @@
 """The keeper: a small process that owns one server, and ends with it when nobody uses it any more.
 
-Run by `launching.py` through `run_keeper.py`, apart from the starter's terminal and pipes.
+Run by `server.py` through `run_keeper.py`, apart from the starter's terminal and pipes.
 It tells the starter how it went by one message on a pipe, and everybody else by `running.json`.
 """
 
@@ -10,18 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from penstock.embedded import locks
-from penstock.embedded.account import server_account
-from penstock.embedded.children import Children
+from penstock.embedded.account import make_server_folder, server_account, socket_folder, within_reach
+from penstock.embedded.children import Children, NotWanted, Watch
 from penstock.embedded.cluster import prepare_cluster
-from penstock.embedded.earlier_server import after_an_earlier_server, clear_traces
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home
-from penstock.embedded.ownership import make_server_folder, socket_folder
-from penstock.embedded.postmaster import start_postmaster, stop_postmaster
-from penstock.embedded.reach import within_reach
+from penstock.embedded.folder import Home, trim
+from penstock.embedded.postmaster import after_an_earlier_server, clear_traces, start_postmaster, stop_postmaster
 from penstock.embedded.running import READY, Request, RunningServer
-from penstock.embedded.server_log import trim
-from penstock.embedded.watch import NotWanted, Watch
 
 
 def keep(home: Home, binaries: Path, request: Request, *, shipped: bool, report: int) -> None:

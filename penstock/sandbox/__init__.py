@@ -21,9 +21,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from penstock.errors import PenstockError
-from penstock.sandbox.folder import work_folder
 from penstock.sandbox.process import Limits, Process, launched_call, random_account, started
-from penstock.sandbox.slots import Slots
+from penstock.sandbox.room import Slots, work_folder
 
 __all__ = [
     "Answer",

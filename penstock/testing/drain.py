@@ -7,7 +7,7 @@ from penstock.app import Penstock
 from penstock.engine.commands import NextRunAt
 from penstock.errors import InvalidInput
 from penstock.testing.fake_clock import clock_of
-from penstock.testing.twins import run_here
+from penstock.testing.inline import run_here
 from penstock.worker.tick import TickResult
 
 _BUDGET = 3600.0

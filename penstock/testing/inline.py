@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -10,15 +10,26 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from penstock.context import Earlier, JobContext, Report
-from penstock.errors import InvalidArguments, InvalidInput
+from penstock.errors import InvalidArguments, InvalidInput, PenstockError
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, new_job_id
 from penstock.json import encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
-from penstock.testing.twins import run_here
 from penstock.worker.calling import one_for_each
 from penstock.worker.ending import outcome_raised
+
+T = TypeVar("T")
+
+
+def run_here(twin: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Runs it on an event loop of its own; `twin` is what to call where one runs already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(start())
+    raise PenstockError(f"an event loop is running here: use `await {twin}(…)`")
+
 
 R = TypeVar("R")
 

@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 
 from penstock import embedded
-from penstock.embedded.earlier_server import read_pid_file
 from penstock.embedded.folder import Home
+from penstock.embedded.postmaster import read_pid_file
 from tests.embedded.users import processes_in
 
 PATIENCE = 30.0

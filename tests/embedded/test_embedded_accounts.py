@@ -13,8 +13,8 @@ import pytest
 
 import penstock
 from penstock import embedded
+from penstock.embedded.account import COPIES
 from penstock.embedded.folder import Home
-from penstock.embedded.reach import COPIES
 from tests.kit.until import wait_until
 
 from .users import User, ask, nothing_runs, running, tell
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.root
 
 ROOT = Path(penstock.__file__).parents[1]
 PACKAGES = Path(sysconfig.get_path("platlib"))
-COPY = "from penstock.embedded.reach import *; copy_once(*map(Path, sys.argv[1:]))"
+COPY = "from penstock.embedded.account import *; copy_once(*map(Path, sys.argv[1:]))"
 
 
 def owner_of(pid: int) -> str:

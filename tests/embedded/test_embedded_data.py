@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock import embedded
-from penstock.embedded.folder import Home
-from penstock.embedded.server_log import LINES_IN_AN_ERROR, last_lines, trim
+from penstock.embedded.folder import LINES_IN_AN_ERROR, Home, last_lines, trim
 
 from .users import ask, tell
 

@@ -1,0 +1,47 @@
+"""Room for programs: how many run beside each other, and a folder for work of which nothing is left in the end."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+
+class Slots:
+    """So many at a time, in each event loop: as many as there are cores, unless told. More would take their memory and
+    be no sooner.
+
+        slots = Slots()
+        async with slots:
+            await call(program, "unpack", limits, data=data)
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        self.count = count or os.cpu_count() or 1
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        await self._turns.setdefault(loop, asyncio.Semaphore(self.count)).acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._turns[asyncio.get_running_loop()].release()
+
+
+@contextmanager
+def work_folder(name: str, *, abandoned: float = 3600) -> Iterator[Path]:
+    """A folder that is gone when the block ends, however that comes about.
+
+    A process that is killed leaves its own: whoever makes one of the same `name` on this machine removes those that
+    nothing was added to for `abandoned` seconds, which is longer than any work takes.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{name}-*"):
+        with suppress(OSError):
+            if left.stat().st_mtime < time.time() - abandoned:
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
