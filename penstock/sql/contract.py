@@ -10,7 +10,7 @@ import re
 
 from penstock.errors import NotMigrated, ProgramTooOld
 
-CONTRACT = 1
+CONTRACT = 2
 SERVES = 1
 
 COMMENT = f"Penstock, contract {CONTRACT}, serves programs from contract {SERVES}"

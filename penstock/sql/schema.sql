@@ -4,7 +4,7 @@
 CREATE SCHEMA penstock;
 
 -- Name: SCHEMA penstock; Type: COMMENT; Schema: -; Owner: -
-COMMENT ON SCHEMA penstock IS 'Penstock, contract 1, serves programs from contract 1';
+COMMENT ON SCHEMA penstock IS 'Penstock, contract 2, serves programs from contract 1';
 
 -- Name: job_state; Type: TYPE; Schema: penstock; Owner: -
 CREATE TYPE penstock.job_state AS ENUM (
@@ -2004,7 +2004,8 @@ CREATE TABLE penstock.leases (
     queues text[] DEFAULT '{}'::text[] NOT NULL,
     kinds text[],
     length interval NOT NULL,
-    started_at timestamp with time zone NOT NULL
+    started_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone
 );
 
 -- Name: COLUMN leases.kinds; Type: COMMENT; Schema: penstock; Owner: -
@@ -2081,9 +2082,9 @@ COMMENT ON COLUMN penstock.kinds.declared_with IS 'What else the application had
 
 -- Name: leader; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.leader (
-    number bigint NOT NULL,
     lease bigint NOT NULL,
-    until timestamp with time zone NOT NULL
+    until timestamp with time zone NOT NULL,
+    number bigint NOT NULL
 );
 
 -- Name: leases_id_seq; Type: SEQUENCE; Schema: penstock; Owner: -
@@ -2261,11 +2262,11 @@ COMMENT ON COLUMN penstock.statistics.waited IS 'How many first runs began so lo
 CREATE TABLE penstock.steps (
     job uuid NOT NULL,
     name text NOT NULL,
+    output jsonb,
+    done_at timestamp with time zone NOT NULL,
     kind text DEFAULT 'step'::text NOT NULL,
     number integer,
-    version integer,
-    output jsonb,
-    done_at timestamp with time zone NOT NULL
+    version integer
 );
 
 -- Name: COLUMN steps.kind; Type: COMMENT; Schema: penstock; Owner: -

@@ -11,6 +11,7 @@ import sys
 
 import penstock
 from penstock import Context, Penstock
+from penstock.sql.contract import CONTRACT
 
 app = Penstock(sys.argv[1])
 JOBS = 30
@@ -41,7 +42,11 @@ async def run() -> int:
     async with app:
         worker = app.worker({"default": 10})
         running = asyncio.create_task(worker.run())
-        await worker.ready.wait()
+        ready = asyncio.create_task(worker.ready.wait())
+        await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            ready.cancel()
+            await running
         while any(queue.ready or queue.running or queue.scheduled for queue in await app.queues.alist()):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         worker.stop()
@@ -56,6 +61,8 @@ def main() -> None:
             said = app.migrate().changed
         case "enqueue":
             said = enqueue()
+        case "contract":
+            said = CONTRACT
         case _:
             said = asyncio.run(run())
     print(json.dumps({"from": penstock.__file__, "said": said}))

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import hypothesis.strategies as st
+import msgspec
 import psycopg
 from hypothesis import given, note, settings
 
@@ -147,7 +148,7 @@ class World:
 
 
 def _raw(output: bytes | None) -> Any:
-    return commands.NULL if output is None else commands.work.msgspec.Raw(output)
+    return commands.NULL if output is None else msgspec.Raw(output)
 
 
 def interpreter(app: Penstock) -> Any:

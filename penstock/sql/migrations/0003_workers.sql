@@ -7,26 +7,12 @@ create table penstock.leases (
   queues text[] not null default '{}',
   kinds text[],
   length interval not null,
-  started_at timestamptz not null
-);
+  started_at timestamptz not null,
+  expires_at timestamptz not null
+) with (fillfactor = 50);
 
 comment on column penstock.leases.kinds is
   'What its worker has handlers of; null: it does not say.';
-
--- Until when a lease lasts: the row with the highest number. Each heartbeat writes a new one and deletes the last, so that whoever
--- looks from the newest on meets no version that somebody's old snapshot keeps; the lease itself, which every claim looks up, is
--- never written again.
-create table penstock.heartbeats (
-  lease bigint not null constraint heartbeats_of_a_lease references penstock.leases (id) on delete cascade,
-  number bigint not null default 1,
-  expires_at timestamptz not null,
-  constraint heartbeats_pkey primary key (lease, number)
-);
-create view penstock.leases_now with (security_invoker = true) as
-  select l.*, coalesce((
-           select h.expires_at from penstock.heartbeats as h where h.lease = l.id order by h.number desc limit 1
-         ), '-infinity') as expires_at
-    from penstock.leases as l;
 
 -- Which idle workers want to be woken; of no use after a crash, hence unlogged. They come and go with every job: whoever looks does
 -- so through waiting_now.
@@ -43,10 +29,11 @@ comment on column penstock.waiting.direct is
   'Whether an enqueue may hand a job straight to the worker, which then need not claim it.';
 
 -- Which worker does what happens now and then, so that any number of them costs no more than one. A table, not a
--- session's lock: it works behind a transaction pooler too. One row, written anew each time and read newest first, as heartbeats.
+-- session's lock: it works behind a transaction pooler too.
 create table penstock.leader (
-  number bigint constraint leader_pkey primary key,
+  only_row boolean not null default true constraint leader_pkey primary key,
   lease bigint not null,
-  until timestamptz not null
-);
-insert into penstock.leader (number, lease, until) values (1, 0, '-infinity');
+  until timestamptz not null,
+  constraint there_is_one_leader check (only_row)
+) with (fillfactor = 50);
+insert into penstock.leader (lease, until) values (0, '-infinity');

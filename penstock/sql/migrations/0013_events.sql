@@ -1,3 +1,21 @@
+-- What a handler has done or waits for, so that another run of it does not begin anew: the results of its steps, its sleeps, the jobs
+-- it called, the events it waits for.
+alter table penstock.steps
+  add column kind text not null default 'step',
+  add column number int,
+  add column version int;
+
+comment on column penstock.steps.kind is
+  'step, value, sleep, call, event or approval.';
+comment on column penstock.steps.number is
+  'Which of the handler''s steps it was; null for one that ran beside others, whose order is nobody''s choice.';
+comment on column penstock.steps.version is
+  'Of the handler that took it.';
+
+-- they take and give more from here on
+drop function if exists penstock.remember_step(bigint, uuid, int, text, jsonb);
+drop function if exists penstock.recall_steps(bigint, uuid, int);
+
 -- Where events and those who wait for them meet: whoever emits one or comes to wait locks the row, so that neither misses the other.
 -- A row of its own for each, because an open transaction of a caller must hold up nobody but those who wait for the same.
 create table penstock.mailboxes (
