@@ -2,11 +2,17 @@
 
 import json
 import re
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Page, expect
 
 from scripts.docs import nav, site
+from tests.kit.browser import IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -14,6 +20,21 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One build for all of these tests; strict, so it fails by itself if a link is broken."""
     place = tmp_path_factory.mktemp("site")
     return site.build(place / "site", place / "workshop")
+
+
+@pytest.fixture
+def served(built: Path) -> Iterator[str]:
+    handler = partial(QuietHandler, directory=built.parent)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None: ...
 
 
 def test_every_page_has_a_place_and_every_place_a_page(built: Path) -> None:
@@ -50,6 +71,23 @@ def test_both_schemes_can_be_chosen(built: Path) -> None:
     page = (built / "index.html").read_text("utf-8")
     assert 'data-md-color-scheme="slate"' in page
     assert 'data-md-color-scheme="default"' in page
+
+
+@IN_A_BROWSER
+async def test_the_site_searches_turns_dark_and_asks_nobody_else(built: Path, tab: Page, served: str) -> None:
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    await tab.goto(f"{served}/")  # leads to the newest version
+    await expect(tab.locator("h1")).to_contain_text("Penstock", timeout=20_000)
+    await expect(tab.locator(".md-version__current")).to_have_text(built.name, timeout=20_000)
+    await tab.keyboard.press("Control+k")
+    search = tab.get_by_role("dialog", name="Search")
+    await search.get_by_label("Search", exact=True).fill("max_running_per_key")
+    await search.locator("a", has_text="max_running_per_key").first.click()
+    await tab.wait_for_url("**/reference/**")
+    await tab.emulate_media(color_scheme="dark")
+    await expect(tab.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    assert [url for url in asked if not url.startswith(served)] == []
 
 
 def test_a_broken_link_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
