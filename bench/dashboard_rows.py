@@ -127,6 +127,12 @@ def past() -> list[str]:
           from generate_series(now() - interval '{DAYS} days', now(), interval '1 day') as day,
                generate_series(0, {ORGS - 1}) as o, generate_series(0, {KINDS - 1}) as k""",
         """
+        insert into penstock.usage_sums
+        select day, case when grouping(org) = 0 then 'org' else 'kind' end, coalesce(org, kind),
+               sum(runs), sum(seconds), sum(failures), sum(bytes)
+          from penstock.usage
+         group by grouping sets ((day, org), (day, kind))""",
+        """
         insert into penstock.audit (at, jobs, who, action, target, details)
         select now() - n * interval '1 minute', n % 50, 'ada', 'retry', n::text, '{"filter": {"queue": "queue 0"}}'
           from generate_series(1, 100000) as n""",

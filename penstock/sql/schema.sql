@@ -2335,6 +2335,17 @@ CREATE VIEW penstock.usage_so_far WITH (security_invoker='true') AS
            FROM penstock.usage_log) counted
   GROUP BY day, org, kind;
 
+-- Name: usage_sums; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.usage_sums (
+    day date NOT NULL,
+    by text NOT NULL,
+    name text NOT NULL,
+    runs bigint NOT NULL,
+    seconds double precision NOT NULL,
+    failures bigint NOT NULL,
+    bytes bigint NOT NULL
+);
+
 -- Name: vitals; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.vitals (
     lease bigint NOT NULL,
@@ -2545,6 +2556,10 @@ ALTER TABLE ONLY penstock.turns
 -- Name: usage usage_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.usage
     ADD CONSTRAINT usage_pkey PRIMARY KEY (day, org, kind);
+
+-- Name: usage_sums usage_sums_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.usage_sums
+    ADD CONSTRAINT usage_sums_pkey PRIMARY KEY (day, by, name);
 
 -- Name: vitals vitals_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.vitals
@@ -2925,6 +2940,9 @@ CREATE POLICY the_service_does_everything ON penstock.usage TO service_role USIN
 -- Name: usage_log the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.usage_log TO service_role USING (true) WITH CHECK (true);
 
+-- Name: usage_sums the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.usage_sums TO service_role USING (true) WITH CHECK (true);
+
 -- Name: vitals the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.vitals TO service_role USING (true) WITH CHECK (true);
 
@@ -2945,6 +2963,9 @@ ALTER TABLE penstock.usage ENABLE ROW LEVEL SECURITY;
 
 -- Name: usage_log; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.usage_log ENABLE ROW LEVEL SECURITY;
+
+-- Name: usage_sums; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.usage_sums ENABLE ROW LEVEL SECURITY;
 
 -- Name: usage users_see_their_organisations; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY users_see_their_organisations ON penstock.usage FOR SELECT USING ((org = ANY (( SELECT penstock.caller_orgs() AS caller_orgs)::text[])));
@@ -4136,6 +4157,9 @@ GRANT SELECT ON TABLE penstock.usage_log TO authenticated;
 -- Name: TABLE usage_so_far; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.usage_so_far TO service_role;
 GRANT SELECT ON TABLE penstock.usage_so_far TO authenticated;
+
+-- Name: TABLE usage_sums; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.usage_sums TO service_role;
 
 -- Name: TABLE vitals; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.vitals TO service_role;

@@ -18,7 +18,7 @@ _EMPTY = "; ".join(
     f"delete from penstock.{table}"
     for table in (
         "jobs", "history", "edges", "leases", "waiting", "queues", "starts", "turns", "steps", "idempotency_keys",
-        "usage", "usage_log", "schedules", "artifacts", "declared_queues", "operations", "audit",
+        "usage", "usage_log", "usage_sums", "schedules", "artifacts", "declared_queues", "operations", "audit",
         "reports", "statistics", "depths", "failures",
     )
 )  # fmt: skip

@@ -159,9 +159,12 @@ def test_usage_counts_runs_and_failures_by_org_and_kind(app: Penstock, send: Sen
     since = datetime.now(UTC).date() - timedelta(days=1)
     assert app.usage.list(since=since) == app.usage.list()
     assert app.usage.list(since=since + timedelta(days=3)) == []
+    send.using(org="acme").enqueue("after it was folded")
+    worker.complete(worker.claim_one())
     sums = app.usage.sums(since=since)
     for by in ("day", "org", "kind"):
-        assert sum(each.runs for each in sums if each.by == by) == sum(runs for runs, _ in used.values())
+        assert sum(each.runs for each in sums if each.by == by) == sum(runs for runs, _ in used.values()) + 1
+    assert [each.runs for each in app.usage.sums(since=since, org="acme")] == [4, 4, 4]
     assert {each.name for each in app.usage.sums(since=since, org="acme") if each.by == "org"} == {"acme"}
 
 

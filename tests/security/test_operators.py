@@ -9,7 +9,7 @@ import pytest
 from penstock import Penstock
 from tests.sql.neighbours import ALICE, acting, assert_refused, claims_of
 
-TABLES = ("operations", "audit", "reports", "statistics", "depths", "failures", "vitals", "quota_use")
+TABLES = ("operations", "audit", "reports", "statistics", "depths", "failures", "vitals", "quota_use", "usage_sums")
 CALLS = (
     "search_jobs()", "preview_operation('cancel', '{\"kind\": \"work\"}')",
     "start_operation(penstock.uuid7(), 'cancel', '{\"kind\": \"work\"}', '{}', 'me')", "continue_operation()",
