@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TypedDict
 
-from penstock.engine.commands import StatisticsSeries, SummedRuns
+from penstock.engine.commands import DepthSeries, StatisticsSeries, SummedRuns
 from penstock.errors import InvalidInput
 from penstock.server.dashboard.page import Look
 from penstock.statistics import percentile
@@ -82,6 +82,18 @@ def charts_of(name: str, steps: Sequence[SummedRuns]) -> list[Chart]:
             _series("tried again", "paused", values(lambda each: each.retried)),
         ]),
     ]  # fmt: skip
+
+
+async def depth_of(look: Look, queue: str) -> Chart:
+    """How much there was to do, noted once a minute."""
+    span = SPANS[look.query.get("over") or "1h"]
+    since = datetime.now(UTC).replace(second=0, microsecond=0) - span.length
+    steps = await look.run(DepthSeries(since, span.step, queue), good_for=GOOD_FOR)
+    times = [f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M}" for each in steps]
+    return Chart("To do", "area", "", times, [
+        _series("ready", "accent", [each.ready for each in steps]),
+        _series("running", "running", [each.running for each in steps]),
+    ])  # fmt: skip
 
 
 def _series(name: str, tone: str, values: Sequence[float | None]) -> Series:

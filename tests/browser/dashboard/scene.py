@@ -73,6 +73,11 @@ def make_app(url: str | None, folder: Path, goes_on: dict[str, asyncio.Event]) -
     async def import_contacts(source: str) -> int:
         return 12
 
+    @app.cron("0 6 * * 1-5", tz="Europe/Berlin")
+    async def nightly_report() -> int:
+        """What the figures of the day were."""
+        return 1
+
     return app
 
 

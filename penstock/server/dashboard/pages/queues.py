@@ -5,7 +5,7 @@ from urllib.parse import quote
 from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.queue import Settings
-from penstock.server.dashboard.charts import SPANS, charts_of, steps_of
+from penstock.server.dashboard.charts import SPANS, charts_of, depth_of, steps_of
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.dashboard.pages.overview import queue_rows
 from penstock.server.http.problems import Problem
@@ -87,8 +87,9 @@ async def queue(look: Look) -> Context:
     [row] = queue_rows([here], workers := await look.run(commands.Workers()))
     failed = await look.run(commands.SearchJobs({"queue": name, "state": ["failed"]}, None, 10))
     over, steps = await steps_of(look, name)
+    depth = await depth_of(look, name)
     return {
-        "charts": charts_of(over, steps),
+        "charts": [*charts_of(over, steps), *([depth] if len(depth.times) > 1 else [])],
         "over": over,
         "spans": SPANS,
         "path": _path(name),
