@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from penstock import Backoff, InvalidInput, Penstock
+from tests.kit.working import working
 
 
 def settings(app: Penstock, name: str = "mail") -> dict[str, Any]:
@@ -27,13 +28,9 @@ def test_migrating_applies_them(url: str) -> None:
 
 
 async def test_a_worker_that_starts_applies_them(url: str) -> None:
-    async with application(url, max_running=3) as app:
-        worker = app.worker({"mail": 1})
-        worker.ready.set()  # nothing is to be waited for
-        await worker._declare_queues()
+    async with application(url, max_running=3) as app, working(app, {"mail": 1}):
         [queue] = await app.queues.alist()
         assert queue.settings == {"max_running": 3}
-        await worker.engine.aclose()
 
 
 async def test_a_server_that_starts_applies_them(url: str) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -14,10 +13,10 @@ from psycopg import errors
 from penstock import Penstock
 from penstock.engine import commands
 from penstock.engine.postgres.drivers import Psycopg, run_one
-from penstock.engine.postgres.listener import Notifications, PostgresListener
 from penstock.engine.postgres.migrate import migrate
 from penstock.job import JobState, Lease
 from penstock.server.work.waiting import WaitingWorkers
+from penstock.worker.claimer import Claimer
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
@@ -34,7 +33,7 @@ select c.oid::regclass::text from pg_class as c
 
 
 async def test_a_stranger_makes_no_worker_run_or_stop_anything(
-    app: Penstock, connect: Connect, stranger: Connection
+    app: Penstock, connect: Connect, stranger: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go, began = asyncio.Event(), asyncio.Event()
     ran: list[str] = []
@@ -63,15 +62,13 @@ async def test_a_stranger_makes_no_worker_run_or_stop_anything(
             stranger.execute("select pg_notify(%s, %s)", [channel, json.dumps({"lease": lease, "id": str(job.id)})])
         # what is sent in the same way by whoever may, and later, has been heard: so was all before it
         heard = asyncio.Event()
-        listener = worker.listener
-        assert isinstance(listener, PostgresListener)
-        wake = listener._ears.wake
+        wake = Claimer.wake
 
-        def hear() -> None:
+        def hear(claimer: Claimer) -> None:
             heard.set()
-            wake()
+            wake(claimer)
 
-        listener._ears = replace(listener._ears, wake=hear)
+        monkeypatch.setattr(Claimer, "wake", hear)
         owner = connect()
         owner.execute("select pg_notify((select wake from penstock.channels), %s)", [str(lease)])
         await soon(heard.wait())
@@ -183,10 +180,8 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
     await workers.settle()
     async with working(app) as worker, started(app.engine) as hub:
         await idle(connect)
-        listener = worker.listener
-        assert isinstance(listener, PostgresListener)
-        notifications = listener._notifications
-        assert isinstance(notifications, Notifications)
+        connected = worker.listener.connected
+        assert connected is not None
         for sort in SORTS:
             for payload in _garbage(worker.lease):
                 owner.execute(
@@ -203,8 +198,7 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
         with workers.polling(Lease(77)) as poll:
             owner.execute("select pg_notify((select wake from penstock.channels), '77')")
             await until(lambda: _is(poll.woken))
-        assert not notifications.broken.is_set()
-        assert listener._notifications is notifications
+        assert worker.listener.connected is connected, "it listens where it did"
         assert workers.listening
         assert hub.listening
     await workers.aclose()

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.statement import Statement
 from penstock.server.live import hub as module
 from penstock.server.live.hub import Hub
@@ -136,11 +137,11 @@ async def test_the_success_that_a_queue_does_not_keep_is_told(hub: Hub, hand: Ha
 async def test_a_failed_look_leaves_nobody_behind(hub: Hub, hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
     id = hand.add()
 
-    async def fail(call: Statement[object]) -> object:
+    async def fail(_: object, call: Statement[object]) -> object:
         raise psycopg.OperationalError("away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(hub._engine, "arun", fail)
+        patched.setattr(PostgresEngine, "arun", fail)
         with pytest.raises(psycopg.OperationalError):
             await hub.join(Ear(), id)
     assert hub.watchers == 0

@@ -12,6 +12,7 @@ import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine.postgres.listener import Notifications
+from penstock.worker.executor import Executor
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process
@@ -194,16 +195,16 @@ async def test_a_job_cancelled_in_the_moment_it_starts_never_runs_and_its_slot_i
     async def work(name: str) -> None:
         ran.append(name)
 
-    async with working(app, {"default": 1}) as worker:
-        take = worker._executor.take
+    take = Executor.take
 
-        def take_and_cancel(lane: Any, lease: Any, jobs: Any) -> None:
-            take(lane, lease, jobs)
-            for job in jobs:
-                if "first" in job.args:
-                    worker._executor.cancel(job.id)
+    def take_and_cancel(executor: Executor, lane: Any, lease: Any, jobs: Any) -> None:
+        take(executor, lane, lease, jobs)
+        for job in jobs:
+            if "first" in job.args:
+                executor.cancel(job.id)
 
-        monkeypatch.setattr(worker._executor, "take", take_and_cancel)
+    monkeypatch.setattr(Executor, "take", take_and_cancel)
+    async with working(app, {"default": 1}):
         handle = await work.aenqueue("first")
         with pytest.raises(JobCancelled):
             await handle.aresult(SOON)

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from penstock import JobState, Penstock
+from penstock.engine import commands
 from penstock.engine.postgres.listener import Notifications
 from penstock.worker import Worker
 from tests.kit.fixtures import Connect
@@ -30,10 +31,14 @@ async def idle(connect: Connect, workers: int = 1, queue: str = "default") -> No
 def claims_nothing(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on whatever this worker starts was handed to it."""
 
-    async def claim(_: object) -> None:
-        await asyncio.Event().wait()
+    arun = worker.engine.arun
 
-    monkeypatch.setattr(worker._claimer, "_claim", claim)
+    async def answer_no_claim(command: Any) -> Any:
+        if isinstance(command, commands.Claim):
+            await asyncio.Event().wait()
+        return await arun(command)
+
+    monkeypatch.setattr(worker.engine, "arun", answer_no_claim)
 
 
 async def test_a_job_is_handed_to_an_idle_worker(

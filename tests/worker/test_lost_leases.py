@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -13,6 +13,7 @@ from penstock.engine import commands
 from penstock.engine.postgres import pools
 from penstock.job import ClaimedJob, Lease
 from penstock.worker import Worker
+from penstock.worker.executor import Executor
 from penstock.worker.run import Lane
 from tests.app.cut_wire import Wire
 from tests.kit import saying
@@ -158,7 +159,14 @@ async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
 
     extend = commands.ExtendLease
     extended = asyncio.Event()
+    taken: list[tuple[Executor, Lane]] = []
 
+    def take(executor: Executor, lane: Lane, lease: Lease, jobs: Sequence[ClaimedJob]) -> None:
+        taken.append((executor, lane))
+        take_as_always(executor, lane, lease, jobs)
+
+    take_as_always = Executor.take
+    monkeypatch.setattr(Executor, "take", take)
     await work.aenqueue(0)
     async with working(app, {"default": 1}, lease=0.9) as worker:
         await soon(came.wait())
@@ -170,12 +178,9 @@ async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
             if lease != lost and not extended.is_set():
                 extended.set()
                 [claimed] = app.engine.run(commands.Claim(lease, "default", 1))
-                take(worker, lease, claimed)
+                executor, lane = taken[0]
+                executor.take(lane, lease, [claimed])
             return extend(lease)
-
-        def take(worker: Any, lease: Lease, claimed: ClaimedJob) -> None:
-            lane: Lane = worker._lanes[0]
-            worker._executor.take(lane, lease, [claimed])
 
         monkeypatch.setattr(commands, "ExtendLease", after_a_claim)
         expire(watch, lost)

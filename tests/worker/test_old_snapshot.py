@@ -9,6 +9,7 @@ from penstock import Penstock
 from penstock.engine import commands, cursor
 from penstock.job import NewJob
 from penstock.worker import claimer
+from penstock.worker.run import Lane
 from tests.engine.hand import Hand
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
@@ -115,9 +116,16 @@ async def test_what_lies_past_the_cursor_waits_for_no_look_at_what_lies_before(
     async def waiting() -> bool:
         return bool(hand.value("select count(*) from penstock.waiting"))
 
-    async with working(app, {"default": 1}) as worker:
+    looked: list[Lane] = []
+
+    def claimed(lane: Lane, jobs: int, wanted: int) -> None:
+        looked.append(lane)
+        claimed_as_always(lane, jobs, wanted)
+
+    claimed_as_always = Lane.claimed
+    monkeypatch.setattr(Lane, "claimed", claimed)
+    async with working(app, {"default": 1}):
         await until(waiting)
-        [lane] = worker._claimer._lanes
         await note.aenqueue_many([{"number": 1}, {"number": 2}])
         assert await soon(started.get()) == 1
 
@@ -129,6 +137,6 @@ async def test_what_lies_past_the_cursor_waits_for_no_look_at_what_lies_before(
         go_on.set()
         assert await soon(started.get()) == 2
 
-        await until(lambda: lane.in_hand == 0 and lane.look_at > time.monotonic())
+        await until(lambda: looked[0].in_hand == 0 and looked[0].look_at > time.monotonic())
         await note.aenqueue_many([{"number": 3}, {"number": 4}])
         assert [await soon(started.get(), 10), await soon(started.get(), 10)] == [3, 4]

@@ -139,7 +139,7 @@ async def test_jobs_that_were_claimed_and_not_started_are_given_back_at_once(app
 
 
 async def test_what_a_claim_took_while_the_worker_was_stopped_is_given_back_at_once(
-    app: Penstock, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    app: Penstock, gate: Gate, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @app.job
     async def work() -> None:
@@ -161,7 +161,7 @@ async def test_what_a_claim_took_while_the_worker_was_stopped_is_given_back_at_o
             return result
 
         monkeypatch.setattr(engine, "arun", without_an_answer)
-        worker._claimer.wake()
+        connect().execute("select pg_notify((select wake from penstock.channels), %s)", [str(worker.lease)])
         await soon(looking.wait())
         # two at once: one would be handed to the worker, not claimed
         [second, _] = await work.aenqueue_many([{}, {}])

@@ -216,20 +216,22 @@ async def leader(watch: psycopg.Connection[Any]) -> Lease | None:
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 async def test_another_takes_over_what_is_done_by_one_for_all(
-    app: Penstock, watch: psycopg.Connection[Any], how: str
+    app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     @app.job
     async def work() -> None: ...
 
+    others = asyncio.all_tasks()
     first = app.worker(lease=0.9)
     running = asyncio.create_task(first.run())
     await soon(first.ready.wait())
+    of_first = asyncio.all_tasks() - others
     async with working(app, lease=0.9) as second:
         assert await leader(watch) == first.lease
         if how == "stopped":
             first.stop()
         else:
-            kill(first, running)
+            kill(first, of_first, monkeypatch)
 
         async def taken_over() -> bool:
             if how == "killed":
@@ -244,15 +246,15 @@ async def test_another_takes_over_what_is_done_by_one_for_all(
     await soon(asyncio.wait([running]))
 
 
-def kill(worker: Any, running: "asyncio.Task[None]") -> None:
-    """As SIGKILL does: nothing is said any more, and the connections end."""
-    for loop in (
-        worker._claimer, worker._listener, worker._leases, worker._maintenance, worker._cron, worker._completer,
-        worker._reporter,
-    ):  # fmt: skip
-        loop._task.cancel()
-    worker._leave = worker.engine.aclose
-    running.cancel()
+def kill(worker: Worker, tasks: "set[asyncio.Task[Any]]", monkeypatch: pytest.MonkeyPatch) -> None:
+    """As SIGKILL does: nothing is said any more."""
+
+    async def say_nothing(_: object) -> None:
+        raise ConnectionError("killed")
+
+    monkeypatch.setattr(worker.engine, "arun", say_nothing)
+    for task in tasks:
+        task.cancel()
 
 
 @pytest.mark.usefixtures("never_looking")

@@ -117,11 +117,13 @@ class Notifications:
             except Exception as error:  # whatever it says, what comes after it is to be heard
                 if sort not in self._unreadable:
                     self._unreadable.add(sort)
-                    log.warning("a notification (%s) cannot be read: %s", sort, type(error).__name__)
+                    engine_log.warning("a notification (%s) cannot be read: %s", sort, type(error).__name__)
 
 
 T = TypeVar("T")
 log = logging.getLogger("penstock.worker")
+engine_log = logging.getLogger("penstock.engine")
+"""For whoever hears notifications: a server does, too."""
 
 _ECHO = 2.0
 _TRY_AGAIN = 60.0
