@@ -1,7 +1,7 @@
 """Runs every block of a Markdown file in order: Python in one namespace, SQL on DATABASE_URL, shell with ours.
 
 A title says more: `python title="tasks.py"` writes that file instead, as the reader would; one that names another
-project is code of theirs, which is not installed here, and only has to be well-formed.
+project is code of theirs, which is not installed here, and only has to be well-formed; ours beside it is run.
 """
 
 import json
@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 OURSELVES = re.compile(r"^make (test|demo|docs)\b.*$", re.MULTILINE)
-PEERS = {"Celery", "RQ", "procrastinate", "pg-boss"}
+PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "node-postgres"}
+OURS = "Penstock"
 SHOWN = {"text", "toml", "json"}
 
 
@@ -37,7 +38,7 @@ class Block(NamedTuple):
 def blocks(document: Path) -> Iterator[Block]:
     text = document.read_text("utf-8")
     for match in BLOCK.finditer(text):
-        yield Block(match[1], match[2], match[3], text.count("\n", 0, match.start()) + 2)
+        yield Block(match[1], match[2] if match[2] != OURS else None, match[3], text.count("\n", 0, match.start()) + 2)
 
 
 def run(document: Path) -> None:
@@ -66,6 +67,9 @@ def _run(document: Path, shell: "Shell") -> None:
                 shell.run(OURSELVES.sub("", block.code), name)
             case _:
                 _check(block, name)
+    for value in namespace.values():  # what a program does when it ends; no page has to say so
+        if type(value).__name__ == "Penstock":
+            value.close()
 
 
 class Shell:
