@@ -66,7 +66,14 @@ def ago(moment: datetime | None) -> str:
     seconds = (datetime.now(UTC) - moment).total_seconds()
     if abs(seconds) < 1:
         return "now"
-    return f"{duration(round(seconds))} ago" if seconds > 0 else f"in {duration(round(-seconds))}"
+    told = duration(_coarse(round(abs(seconds))))
+    return f"{told} ago" if seconds > 0 else f"in {told}"
+
+
+def _coarse(seconds: int) -> int:
+    """Of what is long ago nobody wants the seconds, nor the minutes after two days."""
+    length = 1 if seconds < 600 else 60 if seconds < 172_800 else 3600
+    return seconds - seconds % length
 
 
 def moment(value: datetime | None) -> str:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from penstock import Backoff, Context, Penstock, batch
 from penstock.job import JobState
@@ -88,6 +88,7 @@ async def scene(url: str | None, folder: Path, *, many: int = 40) -> AsyncIterat
         await asyncio.to_thread(app.migrate)
         async with served(app) as server, working(app, SLOTS, name="worker-berlin-1"):
             await _remember(app)
+            await _err(app)
             made = await _play(app, many)
             yield Scene(server, app, goes_on, *made)
             for event in goes_on.values():
@@ -122,6 +123,28 @@ async def _remember(app: Penstock) -> None:
                 " ran = array(select a + b from unnest(statistics.ran, excluded.ran) as t(a, b))",
                 [(at, queue if named else "", *rest) for at, queue, *rest in rows],
             )
+
+
+async def _err(app: Penstock) -> None:
+    """Errors of the day before."""
+    made = random.Random(3)
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    texts = (
+        ("send_mail", "mail", "ConnectionError", "mx.nowhere.example: connection refused while sending to <text>", 30),
+        ("render_invoice", "exports", "TimeoutError", "the font service did not answer within <number> s", 6),
+        ("transcribe_call", "calls", "ValueError", "recording <text> has no audio", 2),
+    )
+    async with app.atransaction() as connection:
+        for kind, queue, type, message, often in texts:
+            group = uuid4()
+            for hour in range(24):
+                count = round(often * made.random() * (1.6 if hour < 6 else 0.6))
+                if count:
+                    await connection.execute(
+                        "insert into penstock.failures (id, hour, kind, queue, type, message, attempts, jobs, last_at)"
+                        " values (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+                        [group, now - timedelta(hours=hour), kind, queue, type, message, count, count // 3, now],
+                    )
 
 
 async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]:

@@ -34,6 +34,7 @@ def pages(shown: Scene) -> dict[str, str]:
         "flow": f"/flows/{shown.flow}",
         "workers": "/workers",
         "schedules": "/schedules",
+        "errors": "/errors",
         "usage": "/usage",
         "audit": "/audit",
         "missing": "/jobs/0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f",

@@ -1,9 +1,11 @@
 """What is said of numbers and times, and what is not said of secrets."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from penstock.server.dashboard.mask import MASK, is_secret, masked, masked_text
-from penstock.server.dashboard.words import duration, short, size
+from penstock.server.dashboard.words import ago, duration, short, size
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,13 @@ from penstock.server.dashboard.words import duration, short, size
 )  # fmt: skip
 def test_a_duration_says_as_much_as_one_can_use(seconds: float | None, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_what_is_long_ago_is_said_in_few_words() -> None:
+    now = datetime.now(UTC)
+    for seconds, said in ((0, "now"), (75, "1 min 15 s ago"), (3246, "54 min ago"), (200_000, "2 d 7 h ago")):
+        assert ago(now - timedelta(seconds=seconds)) == said
+    assert ago(now + timedelta(seconds=7205)) in ("in 2 h", "in 2 h 0 min")
 
 
 def test_large_numbers_are_short() -> None:

@@ -6,6 +6,7 @@ from penstock.server.dashboard.page import Section
 from penstock.server.dashboard.pages import (
     audit,
     changes,
+    errors,
     flow,
     job,
     jobs,
@@ -25,6 +26,7 @@ SECTIONS: Sequence[Section] = (
     queues.section,
     workers.section,
     schedules.section,
+    errors.section,
     usage.section,
     audit.section,
 )

@@ -46,4 +46,7 @@ document.addEventListener("submit", (event) => {
   setTimeout(() => { for (const field of event.target.elements) field.disabled = false; });
 });
 
+// on a phone the navigation is wider than the screen
+document.querySelector(".rail nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 setInterval(tick, 1000);

@@ -12,10 +12,14 @@ export function duration(seconds) {
   return more ? `${whole} ${more} ${belowUnit}` : whole;
 }
 
+function coarse(seconds) {
+  return seconds - (seconds % (seconds < 600 ? 1 : seconds < 172800 ? 60 : 3600));
+}
+
 export function tick() {
   for (const each of document.querySelectorAll("time[data-ago]")) {
     const seconds = Math.round((Date.now() - Date.parse(each.dateTime)) / 1000);
-    const told = Math.abs(seconds) < 1 ? "now" : seconds > 0 ? `${duration(seconds)} ago` : `in ${duration(-seconds)}`;
+    const told = Math.abs(seconds) < 1 ? "now" : seconds > 0 ? `${duration(coarse(seconds))} ago` : `in ${duration(coarse(-seconds))}`;
     if (each.textContent !== told) each.textContent = told;
   }
 }
