@@ -91,6 +91,11 @@ def next_tick(cron: str, tz: str, after: datetime) -> datetime:
     raise InvalidInput("cron", f"{cron!r} never comes")
 
 
+def next_ticks(cron: str, tz: str, after: datetime, count: int) -> list[datetime]:
+    """The first so many ticks after a moment, in UTC."""
+    return list(islice(_ticks(cron, tz, after), count))
+
+
 def ticks_between(cron: str, tz: str, after: datetime, until: datetime, *, most: int = MOST_AT_ONCE) -> list[datetime]:
     """The ticks after one moment up to another, that one included; the latest when there are more than `most`."""
     # Backwards first, to find where to begin: of a year of missed seconds only the last thousand are looked at. Around

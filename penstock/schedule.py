@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, 
 from uuid import UUID
 
 from penstock.context import Context, SyncContext
-from penstock.cron import CatchUp, RecordedSchedule, Schedule, Source, next_tick
+from penstock.cron import CatchUp, RecordedSchedule, Schedule, Source, next_tick, next_ticks
 from penstock.engine import commands
 from penstock.engine.commands import RecordedSchedules
 from penstock.engine.protocol import Engine
@@ -26,6 +26,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 Listed = list[RecordedSchedule]
+Moments = list[datetime]
 
 
 class Schedules:
@@ -91,6 +92,13 @@ class Schedules:
     async def alist(self) -> Listed:
         return await arun(self._engine.arun, _list())
 
+    def next_runs(self, name: str, count: int = 5) -> Moments:
+        """When it is fired the next so many times; never while it is paused."""
+        return run(self._engine.run, _next_runs(name, count, self._code))
+
+    async def anext_runs(self, name: str, count: int = 5) -> Moments:
+        return await arun(self._engine.arun, _next_runs(name, count, self._code))
+
     def pause(self, name: str) -> None:
         """Nothing of the schedule is fired until `resume`; what it has enqueued goes on."""
         run(self._engine.run, pause_script(name, self._code))
@@ -142,6 +150,12 @@ def _set(schedule: Schedule, source: Source) -> Script[None]:
 def _list() -> Script[Listed]:
     recorded = yield commands.ListSchedules()
     return cast(Listed, recorded.schedules)
+
+
+def _next_runs(name: str, count: int, code: Mapping[str, Schedule]) -> Script[Moments]:
+    schedule, now = yield from _find(name, code)
+    paused = isinstance(schedule, RecordedSchedule) and schedule.paused
+    return [] if paused else next_ticks(schedule.cron, schedule.tz, now, count)
 
 
 def pause_script(name: str, code: Mapping[str, Schedule]) -> Script[None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -126,6 +127,18 @@ def test_a_pause_lasts_until_resume(app: Penstock) -> None:
     assert planned.minute % 2 == 0
     app.schedules.resume("digest")
     assert only(app).next_tick == planned
+
+
+async def test_the_next_runs_are_told_but_of_a_paused_schedule_none(app: Penstock) -> None:
+    app.schedules.set("digest", "0 8 * * MON", "send_digest", tz="Europe/Berlin")
+    runs = app.schedules.next_runs("digest", 3)
+    assert runs[0] == only(app).next_tick
+    assert [(later - sooner).days for sooner, later in pairwise(runs)] in ([7, 7], [6, 7], [7, 6])
+    assert await app.schedules.anext_runs("digest", 3) == runs
+    app.schedules.pause("digest")
+    assert app.schedules.next_runs("digest") == []
+    with pytest.raises(InvalidInput, match="there is no schedule 'none'"):
+        app.schedules.next_runs("none")
 
 
 def test_run_now_enqueues_a_job_beside_the_ticks(app: Penstock) -> None:

@@ -39,9 +39,12 @@ def test_workers_are_listed_with_what_they_run(penstock: Command, app: Penstock,
     [job] = app.jobs.list().jobs
     assert (running["id"], running["kind"], running["attempt"]) == (str(job.id), "send", 1)
     assert 0 <= running["seconds"] < 60
+    app.engine.run(commands.ReportStatistics(lease, memory=81_000_000, load=0.42, slots=20))
+    assert (penstock.json("workers")["workers"][1]["memory"], idle["memory"]) == (81_000_000, None)
     lines = penstock.lines("workers")
     assert "nothing" in lines[1]
-    assert f"send {job.id} for 0 s" in lines[2]
+    assert all(word in lines[2] for word in ("1/20", "81 MB", "42%"))
+    assert f"send {job.id} for " in lines[2]
 
 
 def test_a_job_shows_who_runs_it_and_cancelling_it_says_that_it_was_asked(
