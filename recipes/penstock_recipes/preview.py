@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from threading import Lock
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,8 +15,8 @@ from penstock_recipes.answers import Refusing
 WIDTH = 1000
 """Pixels: sharp where a page takes half of a screen."""
 COLOURS = 128
-_pdfium = Lock()
-"""It is not made for several threads."""
+_drawing = ThreadPoolExecutor(1, "pages of PDFs")
+"""pdfium is not made for several threads, and whoever waits for it must not keep the others' waiting."""
 _PNG: dict[int | str, Any] = {200: {"description": "The page.", "content": {"image/png": {}}}}
 
 
@@ -42,7 +42,8 @@ def preview_routes(path: str, tag: str, *kinds: str) -> APIRouter:
             if await rows.fetchone() is None:
                 raise Problem(404, "there is no such PDF, or it is not yours")
         try:
-            drawn = await asyncio.to_thread(draw_page, await shared.app.artifacts.aread(artifact_id), page)
+            pdf = await shared.app.artifacts.aread(artifact_id)
+            drawn = await asyncio.get_running_loop().run_in_executor(_drawing, draw_page, pdf, page)
         except IndexError:
             raise Problem(404, f"page: there is no page {page}") from None
         return Response(drawn, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
@@ -62,15 +63,14 @@ def draw_page(pdf: bytes, page: int) -> bytes:
     """As PNG; IndexError when there is no such page."""
     import pypdfium2
 
-    with _pdfium:
-        document = pypdfium2.PdfDocument(pdf)
-        try:
-            if page > len(document):
-                raise IndexError(page)
-            sheet = document[page - 1]
-            drawn = sheet.render(scale=WIDTH / sheet.get_width()).to_pil()
-        finally:
-            document.close()
+    document = pypdfium2.PdfDocument(pdf)
+    try:
+        if page > len(document):
+            raise IndexError(page)
+        sheet = document[page - 1]
+        drawn = sheet.render(scale=WIDTH / sheet.get_width()).to_pil()
+    finally:
+        document.close()
     file = io.BytesIO()
     drawn.convert("RGB").quantize(COLOURS).save(file, "PNG")
     return file.getvalue()

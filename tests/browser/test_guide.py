@@ -1,15 +1,20 @@
 """docs/guides/web.md: its files together are the page that it tells of."""
 
+import asyncio
 import runpy
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import uvicorn
+from fastapi import FastAPI
 from playwright.async_api import Page, expect
 
 from penstock import Penstock
 from tests.browser.site import token
 from tests.kit.browser import IN_A_BROWSER, ROOT
-from tests.kit.serving import served
+from tests.kit.serving import KEY, SECRET, open_port, served
 from tests.kit.working import working
 from tests.run_document import blocks
 
@@ -28,6 +33,21 @@ def shop(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Penstock:
     return app
 
 
+@asynccontextmanager
+async def mounted(app: Penstock) -> AsyncIterator[str]:
+    """In another application, which is mounted below a path itself."""
+    outer = FastAPI()
+    outer.mount("/queue", app.asgi(service_key=KEY, jwt_secret=SECRET))
+    with open_port() as listening:
+        program = uvicorn.Server(uvicorn.Config(outer, lifespan="off", log_level="warning"))
+        running = asyncio.create_task(program.serve([listening]))
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/queue"
+        finally:
+            program.should_exit = True
+            await running
+
+
 async def test_the_page_of_the_guide_does_what_it_says(tab: Page, shop: Penstock) -> None:
     async with shop, served(shop) as server, working(shop):
         await tab.add_init_script(f"sessionStorage.setItem('penstock.token', '{token()}')")
@@ -41,3 +61,11 @@ async def test_the_page_of_the_guide_does_what_it_says(tab: Page, shop: Penstock
           return follow(id, () => {});
         }""")  # fmt: skip
         assert set(made) == {"artifact"}
+
+
+async def test_it_does_so_wherever_it_is_mounted(tab: Page, shop: Penstock) -> None:
+    async with shop, mounted(shop) as address, working(shop):
+        await tab.add_init_script(f"sessionStorage.setItem('penstock.token', '{token()}')")
+        await tab.goto(f"{address}/shop")
+        await tab.get_by_role("button", name="Export").click()
+        await expect(tab).to_have_title("Done: document.txt")

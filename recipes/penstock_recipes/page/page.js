@@ -19,7 +19,7 @@ export async function signedIn() {
   const token = kept.get();
   const user = token ? claimsOf(token) : null;
   if (!user) return askForToken();
-  configure({ token: kept.get });
+  configure({ token: ({ refresh }) => (refresh ? askAgain() : kept.get()) });
   const orgs = [user.org_id, user.app_metadata?.org_id, ...(user.app_metadata?.org_ids ?? [])].filter(Boolean);
   const leave = h("button", { class: "bare", type: "button" }, "Sign out");
   leave.addEventListener("click", () => {
@@ -57,6 +57,13 @@ function claimsOf(token) {
   }
 }
 
+/** The server knows it no more. */
+function askAgain() {
+  kept.set(null);
+  location.reload();
+  return new Promise(() => {});
+}
+
 function askForToken() {
   const field = h("input", { name: "token", autocomplete: "off", spellcheck: "false", required: "" });
   const form = h("form", {}, h("label", { class: "field" }, h("span", {}, "Token"), field), h("button", {}, "Sign in"));
@@ -88,6 +95,14 @@ async function showMenu() {
   );
   menu.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
+
+/** What was refused and is nobody's field: said on top of the page, until something else is. */
+addEventListener("unhandledrejection", (event) => {
+  if (!(event.reason instanceof PenstockError)) return;
+  event.preventDefault();
+  document.querySelector(".trouble")?.remove();
+  document.querySelector("main").prepend(h("p", { class: "card trouble", role: "alert" }, event.reason.message));
+});
 
 /** An element. Text is text: nothing here is ever parsed as HTML. */
 export function h(tag, attributes = {}, ...children) {

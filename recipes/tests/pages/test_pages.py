@@ -5,6 +5,7 @@ from playwright.async_api import Page, expect
 
 from calls.providers import recording
 from pages.site import SAID, Site
+from penstock.server.auth import mint
 from tests.kit.browser import IN_A_BROWSER, PHONE, refuse_barriers
 
 pytestmark = IN_A_BROWSER
@@ -144,6 +145,21 @@ async def test_whoever_has_no_key_is_asked_for_one(tab: Page, recipes: Site) -> 
     await token.fill(str(recipes.sign_in.token(recipes.sign_in.code)))
     await token.press("Enter")
     await expect(tab.get_by_role("heading", level=1)).to_have_text("Calls, word for word")
+
+
+async def test_whoever_is_not_known_any_more_is_asked_again(tab: Page, recipes: Site) -> None:
+    stranger = mint("another secret, which has thirty-two characters", subject="ada")
+    await tab.goto(f"{recipes.served.address}/recipes")
+    await tab.evaluate("token => sessionStorage.setItem('penstock.token', token)", stranger)
+    await tab.goto(f"{recipes.served.address}/exports")
+    await expect(tab.get_by_label("Token")).to_be_visible()
+    assert await tab.evaluate("sessionStorage.getItem('penstock.token')") is None
+
+
+async def test_what_is_refused_beside_a_form_is_said_too(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/bookmarks")
+    await tab.evaluate("import('/penstock.js').then(({get}) => { get('0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f') })")
+    await expect(tab.get_by_role("alert")).to_contain_text("no such job")
 
 
 @pytest.mark.slow
