@@ -40,9 +40,9 @@ def any_of(kind: type[Command[Any]]) -> Command[Any]:
 
 def _any_value(hint: Any) -> object:
     kinds = {get_origin(part) or part for part in (hint, *get_args(hint))}
-    if msgspec.Raw in kinds:
-        return msgspec.Raw(b"null")
-    return [] if Sequence in kinds else None
+    if Sequence in kinds:
+        return []
+    return msgspec.Raw(b"null") if msgspec.Raw in kinds else None
 
 
 def columns_of(connection: psycopg.Connection[Any], text: str) -> set[str]:

@@ -198,10 +198,10 @@ class Start(Command[Enqueued], frozen=True):
 
 
 class StartEach(Command[list[Enqueued]], frozen=True):
-    """Jobs of the caller's own, all or none, by their arguments."""
+    """Jobs of the caller's own, all or none, by their arguments, which are as those of Start."""
 
     kind: str
-    args: Sequence[bytes]
+    args: Sequence[msgspec.Raw]
     org: str | None = None
 
 

@@ -336,7 +336,7 @@ def _start_each(command: c.StartEach) -> Statement[list[Enqueued]]:
                lateral penstock.start(p_kind => %s, p_args => args::jsonb, p_org => %s) as started
          order by place
         """,
-        [[each.decode() for each in command.args], command.kind, command.org],
+        [[bytes(each).decode() for each in command.args], command.kind, command.org],
         lambda rows: [Enqueued(id, created) for id, created in rows],
     )
 

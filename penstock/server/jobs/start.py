@@ -151,7 +151,7 @@ async def start_each(
         jobs = [for_tenant(handler.prepare(**each[place]), owner, org) for place in order]
         started = await _enqueue(app, jobs, owner, counts=True)
     else:
-        given = commands.StartEach(kind, [encoded[place] for place in order], org=org)
+        given = commands.StartEach(kind, [msgspec.Raw(encoded[place]) for place in order], org=org)
         started = await app.engine.arun_as(caller.role, caller.claims, given)
     return [enqueued for _, enqueued in sorted(zip(order, started, strict=True))]
 
