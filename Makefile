@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy help demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-recipes storm-recipes docs docs-serve clean clean-servers
+.PHONY: check-deploy help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-recipes storm-recipes docs docs-serve clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,6 +19,13 @@ help:  ## show the targets
 demo: .venv/.ready  ## start everything, run all four applications, and leave the files
 	@scripts/get-chromium
 	@$(BIN)/python examples/demo.py
+
+up: .venv/.ready  ## a small application to begin with: Postgres, API, dashboard, a worker; until Ctrl-C
+	@[ -e .cache/hello/app.py ] || $(BIN)/penstock init .cache/hello
+	@cd .cache/hello && exec ../../$(BIN)/penstock up app:app $(ARGS)
+
+newcomer:  ## how long a newcomer takes from git clone, and from pip install, to a finished job in the dashboard
+	@scripts/newcomer
 
 test: .venv/.ready  ## lint, types and tests, on the embedded Postgres
 	@$(MAKE) --no-print-directory -j3 lint types tools
