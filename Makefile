@@ -20,7 +20,11 @@ demo: .venv/.ready  ## start everything, run all four applications, and leave th
 	@scripts/get-chromium
 	@$(BIN)/python examples/demo.py
 
-up: .venv/.ready  ## a small application to begin with: Postgres, API, dashboard, a worker; until Ctrl-C
+# whoever only looks at it needs no tools of developers
+.venv/.all: pyproject.toml constraints.txt scripts/setup
+	@scripts/setup all
+
+up: $(if $(wildcard .venv/.ready),.venv/.ready,.venv/.all)  ## a small application to begin with: Postgres, API, dashboard, a worker; until Ctrl-C
 	@[ -e .cache/hello/app.py ] || $(BIN)/penstock init .cache/hello
 	@cd .cache/hello && exec ../../$(BIN)/penstock up app:app $(ARGS)
 

@@ -160,6 +160,7 @@ async def _serve(
     if tied_to is not None:
         _stop_when_closed(tied_to, stop)
     await server.get_ready()
+    http.listen()
     tell(http, _pages(server, http.address, sign_in=workers is not None and err.is_terminal))
     keeping = asyncio.create_task(workers.keep()) if workers is not None else None
     try:

@@ -13,6 +13,7 @@ from penstock.errors import PenstockError
 from penstock.server.asgi import Server
 from penstock.server.http.protocol import protocol_for
 
+BACKLOG = 4096
 LAST_REQUESTS = 10
 """Seconds that requests under way have when the server is stopped."""
 
@@ -62,7 +63,7 @@ class HttpServer:
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=LAST_REQUESTS,
-            backlog=4096,
+            backlog=BACKLOG,
         )
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         self._uvicorn = _Uvicorn(config)
@@ -71,6 +72,10 @@ class HttpServer:
     def address(self) -> str:
         host, port = self._socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+    def listen(self) -> None:
+        """Whoever connects from here on waits until it runs, and is not refused: its address can be told."""
+        self._socket.listen(BACKLOG)
 
     async def run(self) -> None:
         # what is there by now stays: the collector need not look through it again, 50 ms each time
