@@ -86,7 +86,7 @@ async def test_the_site_searches_turns_dark_and_asks_nobody_else(built: Path, ta
     await search.locator("a", has_text="max_running_per_key").first.click()
     await tab.wait_for_url("**/reference/**")
     await tab.emulate_media(color_scheme="dark")
-    await expect(tab.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    await expect(tab.locator("body")).to_have_attribute("data-md-color-scheme", "slate", timeout=20_000)
     assert [url for url in asked if not url.startswith(served)] == []
 
 
