@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from scripts.docs import nav, site
+from scripts.docs.pages import ROOT
 from tests.kit.browser import IN_A_BROWSER
 
 
@@ -40,6 +41,17 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def test_every_page_has_a_place_and_every_place_a_page(built: Path) -> None:
     pages = built.parent.parent / "workshop" / "pages"
     assert nav.reached(pages) == {page.relative_to(pages).as_posix() for page in pages.rglob("*.md")}
+
+
+def test_the_readme_leads_to_what_there_is(built: Path) -> None:
+    """It is no page of the site, so the build does not look at it."""
+    links = re.findall(r"\]\(([^)#]+)(?:#([^)]+))?\)", (ROOT / "README.md").read_text("utf-8"))
+    assert len(links) > 40
+    assert [link for link, _ in links if "://" not in link and not (ROOT / link).exists()] == []
+    for link, heading in links:
+        if heading:
+            page = built / link.removeprefix("docs/").removesuffix(".md") / "index.html"
+            assert f'id="{heading}"' in page.read_text("utf-8")
 
 
 def test_no_page_fetches_anything_from_elsewhere(built: Path) -> None:
