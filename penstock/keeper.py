@@ -4,7 +4,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypedDict, Unpack
+from typing import Any, BinaryIO, Protocol, TypedDict, TypeGuard, Unpack
 
 from penstock.artifact import Artifact
 from penstock.errors import InvalidInput
@@ -27,12 +27,12 @@ def chunks_of(data: Source) -> bytes | Iterator[bytes]:
             raise InvalidInput("data", "is text; encode it, or give a Path to name a file")
         case Path():
             return _of_path(data)
-    if isinstance(data, AsyncIterable) or _reads_async(data):
+    if _reads_async(data) or _is_async(data):
         raise InvalidInput("data", "is an async iterator, which only an async handler can give")
     if hasattr(data, "read"):
         return _of_file(data)
     if isinstance(data, Iterable):
-        return (data for chunk in data if (data := _bytes(chunk)))
+        return _of_iterator(iter(data))
     raise InvalidInput(
         "data", f"must be bytes, a Path, a binary file or an iterator of bytes, not {type(data).__name__}"
     )
@@ -43,7 +43,7 @@ def achunks_of(data: Source) -> bytes | AsyncIterator[bytes]:
         return _opened(data)
     if _reads_async(data):
         return _of_async_file(data)
-    if isinstance(data, AsyncIterable):
+    if _is_async(data):
         return _checked(data)
     chunks = chunks_of(data)
     return chunks if isinstance(chunks, bytes) else _in_threads(chunks)
@@ -51,6 +51,10 @@ def achunks_of(data: Source) -> bytes | AsyncIterator[bytes]:
 
 def _reads_async(data: object) -> bool:
     return inspect.iscoroutinefunction(getattr(data, "read", None))
+
+
+def _is_async(data: object) -> TypeGuard[AsyncIterable[bytes]]:
+    return isinstance(data, AsyncIterable) and not hasattr(data, "read")
 
 
 def _of_path(path: Path) -> Iterator[bytes]:
@@ -61,6 +65,12 @@ def _of_path(path: Path) -> Iterator[bytes]:
 def _of_file(file: Any) -> Iterator[bytes]:
     while chunk := file.read(CHUNK):
         yield _bytes(chunk)
+
+
+def _of_iterator(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if data := _bytes(chunk):
+            yield data
 
 
 async def _opened(path: Path) -> AsyncIterator[bytes]:
