@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from penstock.engine import commands
-from penstock.scaling import wanted_workers
 from penstock.server.dependencies import Caller, Service, Shared
 from penstock.server.http import models
 from penstock.server.http.problems import Problem
@@ -16,6 +15,7 @@ from penstock.server.http.statuses import problems
 from penstock.server.jobs.shapes import encode
 from penstock.server.jobs.visible import run_for
 from penstock.server.metrics import CONTENT_TYPE, exposition
+from penstock.worker.supervisor import wanted_workers
 from penstock.worker.worker import SLOTS
 
 router = APIRouter(route_class=CheckedRoute, tags=["operations"])

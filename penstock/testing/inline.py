@@ -17,7 +17,7 @@ from penstock.json import encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
 from penstock.worker.calling import one_for_each
-from penstock.worker.ending import outcome_raised
+from penstock.worker.run import outcome_raised
 
 T = TypeVar("T")
 

@@ -16,10 +16,12 @@ from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze
 from penstock.storage import Keeper
-from penstock.worker.ending import (
+from penstock.worker.process import Children
+from penstock.worker.run import (
     Cancelled,
     Ending,
     Failed,
+    Run,
     Settled,
     Snoozed,
     Succeeded,
@@ -28,8 +30,6 @@ from penstock.worker.ending import (
     outcome_raised,
     parked,
 )
-from penstock.worker.process import Children
-from penstock.worker.run import Run
 
 Note = Callable[[Run, dict[str, Any]], None]
 """Takes a run's report of progress."""

@@ -16,9 +16,8 @@ from penstock.engine.protocol import Engine
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.logs import counted
 from penstock.outcome import Failure
-from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.failures import Failures, parking_log
-from penstock.worker.run import Lane, Run
+from penstock.worker.run import Cancelled, Ending, Failed, Lane, Parked, Released, Run, Settled, Snoozed, Succeeded
 from penstock.worker.statistics import Statistics
 
 log = logging.getLogger("penstock.worker")

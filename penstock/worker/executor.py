@@ -15,8 +15,18 @@ from penstock.job import ClaimedJob, Lease
 from penstock.json import clean
 from penstock.logs import current_job
 from penstock.worker.calling import BatchCall, Calls
-from penstock.worker.ending import Ending, Failed, Parked, Released, Settled, ending_of_raised, ending_of_stopped
-from penstock.worker.run import Lane, Run, Stop
+from penstock.worker.run import (
+    Ending,
+    Failed,
+    Lane,
+    Parked,
+    Released,
+    Run,
+    Settled,
+    Stop,
+    ending_of_raised,
+    ending_of_stopped,
+)
 
 
 class Executor:

@@ -12,7 +12,7 @@ from penstock.engine.commands import Became
 from penstock.job import ClaimedJob, JobState
 from penstock.logs import current_job
 from penstock.outcome import Failure, FailureHook
-from penstock.worker.ending import Failed
+from penstock.worker.run import Failed
 
 log = logging.getLogger("penstock.jobs")
 

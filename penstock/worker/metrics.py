@@ -5,9 +5,8 @@ import time
 from collections.abc import Iterable
 
 from penstock.extras import needs
-from penstock.worker.ending import Cancelled, Ending, Failed, Parked, Released, Settled, Snoozed, Succeeded
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Run, Stop
+from penstock.worker.run import Cancelled, Ending, Failed, Parked, Released, Run, Settled, Snoozed, Stop, Succeeded
 
 with needs("server", "/metrics of a worker"):
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram

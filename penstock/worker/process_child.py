@@ -27,7 +27,7 @@ from penstock.logs import current_job
 from penstock.outcome import Cancel
 from penstock.storage.job_files import keeper_for
 from penstock.storage.settings import Elsewhere
-from penstock.worker.ending import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
+from penstock.worker.run import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
 
 _PR_SET_PDEATHSIG = 1
 

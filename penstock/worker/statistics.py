@@ -15,9 +15,8 @@ from penstock.engine.protocol import Engine
 from penstock.errors import NotMigrated, PenstockError
 from penstock.job import JobState, Lease
 from penstock.worker.alike import alike
-from penstock.worker.ending import Cancelled, Ending, Failed, Settled, Succeeded
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Lane, Run, Stop
+from penstock.worker.run import Cancelled, Ending, Failed, Lane, Run, Settled, Stop, Succeeded
 
 log = logging.getLogger("penstock.worker")
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,21 @@ from penstock.engine import commands
 from penstock.engine.protocol import Engine
 from penstock.job import Lease
 from penstock.logs import counted
-from penstock.scaling import wanted_workers
 from penstock.worker.program import FINISHED, GAVE_BACK, RECYCLED
+
+PATIENCE = 5.0
+"""Seconds that the oldest ready job may wait before another worker is called for, however few jobs there are."""
+
+
+def wanted_workers(
+    *, ready: int, running: int, oldest_s: float | None, slots: int, workers: int, least: int, most: int
+) -> int:
+    """As many as have slots for everything at hand, one more than now while jobs wait too long, within the limits."""
+    wanted = math.ceil((ready + running) / slots)
+    if ready and (oldest_s or 0) > PATIENCE:
+        wanted = max(wanted, workers + 1)
+    return max(least, min(most, wanted))
+
 
 log = logging.getLogger("penstock.supervisor")
 

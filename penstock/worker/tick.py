@@ -18,11 +18,10 @@ from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
 from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
-from penstock.worker.ending import Ending, Released, Snoozed, Succeeded
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Lane, Run, Stop, check_slots
+from penstock.worker.run import Ending, Lane, Released, Run, Snoozed, Stop, Succeeded, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
 
 _MARGIN = 30.0

@@ -20,13 +20,12 @@ from penstock.worker.calling import Calls
 from penstock.worker.claimer import Claimer
 from penstock.worker.completer import Completer
 from penstock.worker.cron import Cron
-from penstock.worker.ending import Ending
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Lane, Run, Stop, check_slots
+from penstock.worker.run import Ending, Lane, Run, Stop, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
 from penstock.worker.sweeper import Sweeper
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.scaling import PATIENCE, wanted_workers
+from penstock.worker.supervisor import PATIENCE, wanted_workers
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from penstock.engine import commands
 from penstock.engine.commands.command import Command
 from penstock.job import JobState
 from penstock.worker.calling import AsyncCall
-from penstock.worker.ending import Ending, Failed, Settled, Succeeded, ending_of_raised
-from penstock.worker.run import Run
+from penstock.worker.run import Ending, Failed, Run, Settled, Succeeded, ending_of_raised
 
 T = TypeVar("T")
 Program = list[Any]
