@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
-OURSELVES = re.compile(r"^make (test|demo|docs)\b.*$", re.MULTILINE)
+OURSELVES = re.compile(r"^make (up|test|demo|docs)\b.*$", re.MULTILINE)
 PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "node-postgres"}
 OURS = "Penstock"
 SHOWN = {"text", "toml", "json"}

@@ -4,10 +4,12 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from penstock.app import Penstock
 from penstock.engine import commands
 from penstock.engine.commands import LiveWorker, Queue
+from penstock.statistics import Runs
 
 WINDOW = 10.0
 """Seconds over which a rate is taken."""
@@ -24,6 +26,8 @@ class Look:
     failures: int
     took: float
     """Seconds that it took to find out."""
+    last_minute: Runs | None = None
+    """The last whole one that workers have reported."""
 
     @property
     def ready(self) -> int:
@@ -35,16 +39,17 @@ class Look:
 
 
 def look_at(app: Penstock) -> Look:
-    """Three small questions: queues, workers with what they run, and totals by kind."""
+    """Four small questions: queues, workers with what they run, totals by kind, and what was reported of late."""
     began = time.monotonic()
     queues, workers = app.queues.list(), app.workers.list()
     # an empty queue that somebody serves is one too
     unseen = {name for worker in workers for name in worker.queues} - {queue.name for queue in queues}
     queues += [Queue(name, False, {}, 0, 0, 0, 0, None) for name in sorted(unseen)]
     totals = app.engine.run(commands.Totals())
+    minutes = app.statistics.series(since=timedelta(minutes=2))
     now = time.monotonic()
     runs, failures = sum(each.runs for each in totals), sum(each.failures for each in totals)
-    return Look(now, queues, workers, runs, failures, now - began)
+    return Look(now, queues, workers, runs, failures, now - began, minutes[-2] if len(minutes) > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from rich.text import Text
 from penstock.cli.look import Look, Looks, Rates
 from penstock.engine.commands import LiveWorker, Queue, RunningJob
 from penstock.logs import counted, shown
+from penstock.statistics import Runs
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_HEADS = 9
-"""Lines that are no rows: two of numbers, three of headings, empty ones, the keys."""
+_HEADS = 10
+"""Lines that are no rows: three of numbers, three of headings, empty ones, the keys."""
 
 SORTS: dict[str, Callable[[Queue], tuple[float, str]]] = {
     "name": lambda queue: (0, queue.name),
@@ -42,7 +43,7 @@ def picture(looks: Looks, look: Look, view: View, height: int | None) -> Rendera
     )
     queues, workers, running = _share(height, len(look.queues), len(look.workers), len(jobs))
     parts: list[RenderableType] = [
-        _headline(look, view, height), _numbers(look, looks.rates, looks.speeds),
+        _headline(look, view, height), _numbers(look, looks.rates, looks.speeds), _minute(look.last_minute),
         Text(), _queues(sorted(look.queues, key=SORTS[view.sort]), view.sort, queues),
         Text(), _workers(look.workers, workers),
         Text(), _jobs(jobs, running),
@@ -98,6 +99,15 @@ def _numbers(look: Look, rates: Rates, speeds: Iterable[float]) -> Text:
     )  # fmt: skip
     line.no_wrap, line.overflow = True, "crop"
     return line
+
+
+def _minute(runs: Runs | None) -> Text:
+    if runs is None or not (ended := runs.succeeded + runs.failed + runs.retried + runs.cancelled):
+        return Text("the last minute: no runs", style="dim")
+    told = f"the last minute: {counted(ended, 'run')}, {runs.failed:,} given up, {runs.retried:,} to be retried"
+    if runs.waited.p95 is not None and runs.ran.p95 is not None:
+        told += f"; of 100, 95 waited up to {duration(runs.waited.p95)} and ran up to {duration(runs.ran.p95)}"
+    return Text(told, style="dim", no_wrap=True, overflow="ellipsis")
 
 
 def rate(value: float | None) -> str:

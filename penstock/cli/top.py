@@ -40,7 +40,7 @@ def top(
     if json:
         print_json(
             {"queues": look.queues, "workers": look.workers, "ready": look.ready, "running": look.running,
-             "runs": look.runs, "failures": look.failures}
+             "runs": look.runs, "failures": look.failures, "last_minute": look.last_minute}
         )  # fmt: skip
     elif once or not (out.is_terminal and sys.stdin.isatty()):
         out.print(picture(looks, look, view, None))

@@ -46,6 +46,7 @@ NAV: list[Entry] = [
             {
                 "In production": [
                     "guides/deploying.md", {"Docker, Kubernetes, systemd": "deploy/index.md"},
+                    "guides/terminal.md",
                     "guides/operations.md", "guides/monitoring.md", "guides/security.md", "guides/database-rights.md",
                     "guides/pgbouncer.md", "guides/troubleshooting.md", "guides/faq.md",
                 ]

@@ -24,6 +24,7 @@ from penstock.engine import commands
 from penstock.engine.commands import LiveWorker, Queue, RunningJob
 from penstock.errors import PenstockError
 from penstock.job import Lease
+from penstock.statistics import Runs, Times
 from tests.cli.conftest import Command
 from tests.kit.until import wait_until
 
@@ -71,7 +72,7 @@ def test_one_look_is_printed_for_people_and_for_scripts(penstock: Command) -> No
         assert ["send", "mail", "1"] in [row[1:4] for row in rows]
 
 
-@pytest.mark.parametrize("height", [12, 24, 60])
+@pytest.mark.parametrize("height", [13, 24, 60])
 def test_a_picture_never_is_higher_or_wider_than_the_terminal(height: int) -> None:
     looks = Looks()
     look = Look(0, [queue(f"queue{each}" * 9) for each in range(50)], [worker(each, 9) for each in range(9)], 0, 0, 0)
@@ -96,6 +97,16 @@ def test_rates_are_of_the_last_ten_seconds_and_never_negative() -> None:
     assert sparkline([0, 5, 10]) == "▁▅█"
     assert [rate(each) for each in (None, 0, 0.25, 99.96, 1234.5)] == ["–", "0", "0.2", "100.0", "1,234"]
     assert [duration(each) for each in (None, 1.25, 59, 61, 7322)] == ["", "1.2 s", "59 s", "1 min 1 s", "2 h 2 min"]
+
+
+def test_what_workers_reported_of_the_last_minute_is_told() -> None:
+    looks, look = Looks(), Look(0, [], [], 0, 0, 0)
+    looks.add(look)
+    assert drawn(looks, look, View("here", 2))[2] == "the last minute: no runs"
+    minute = Runs(NOW, 7, 1, 2, 0, Times(0.1, 0.1, 0.5, 1), Times(1, 1, 72, 80))
+    assert drawn(looks, replace(look, last_minute=minute), View("here", 2), width=120)[2] == (
+        "the last minute: 10 runs, 1 given up, 2 to be retried; of 100, 95 waited up to 0.5 s and ran up to 1 min 12 s"
+    )
 
 
 def test_queues_are_sorted_as_chosen() -> None:
