@@ -92,7 +92,7 @@ class Dashboard:
             "page": page,
             "session": look.session,
             "navigation": [(each, each.path == here) for each in NAVIGATION],
-            "query": look.query,
+            "applications": self.services.app.pages,
             "said": None,
         }
 

@@ -15,7 +15,7 @@ from tests.server.dashboard.browsing import token_of
 pytestmark = IN_A_BROWSER
 expect.set_options(timeout=20_000)
 
-ALIKE = ("jobs", "job-running", "missing")
+ALIKE = ("jobs", "job-running", "job-flow", "queues", "missing")
 """Pages that have nothing on them which another has not."""
 
 
@@ -47,6 +47,19 @@ async def test_the_overview_is_live_and_leaves_focus_and_typing_alone(shown: Sce
     await expect(operator.locator("#search")).to_have_value("timed out")
     await operator.keyboard.press("Enter")
     await expect(operator.locator("#error")).to_have_value("timed out")
+
+
+async def test_a_page_that_nobody_sees_has_no_stream(shown: Scene, operator: Page) -> None:
+    """A browser has six connections to a server: the seventh tab would wait for ever."""
+    dashboard = shown.served.server.dashboard
+    assert dashboard is not None
+    await until(lambda: dashboard.live.watchers == 1)
+    for hidden, watchers in (("true", 0), ("false", 1)):
+        await operator.evaluate(
+            f"Object.defineProperty(document, 'hidden', {{value: {hidden}, configurable: true}});"
+            "document.dispatchEvent(new Event('visibilitychange'))"
+        )
+        await until(lambda wanted=watchers: dashboard.live.watchers == wanted)  # type: ignore[misc]
 
 
 async def test_a_job_page_follows_its_job_to_the_end(shown: Scene, operator: Page) -> None:

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from penstock import Penstock
-from penstock.server.dashboard.live import QUERIES
+from penstock.server import Server, ServerSettings
+from penstock.server.dashboard.live import QUERIES, Contact, View
 from tests.kit.serving import KEY, Served, served
 from tests.kit.until import soon, until
 from tests.server.dashboard.browsing import SAME, token_of
@@ -136,3 +137,13 @@ async def test_a_server_that_stops_waits_for_no_open_page(app: Penstock) -> None
             with contextlib.suppress(StopAsyncIteration):
                 while True:
                     await soon(anext(events))
+
+
+async def test_while_the_database_is_away_open_pages_are_told_so() -> None:
+    app = Penstock("postgresql://nobody@127.0.0.1:1/nothing", database_timeout=0.2)
+    server = Server(app, ServerSettings(service_key=KEY))
+    assert server.dashboard is not None
+    contact, regions = await server.dashboard.live.look_at(View("/", "", True, "http://test"))
+    assert (contact, regions) == (Contact.AWAY, {})
+    await server.aclose()
+    await app.aclose()

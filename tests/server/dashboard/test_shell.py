@@ -1,12 +1,14 @@
 """What all pages have in common: headers, static files, where they are mounted, and that nothing in them is inline."""
 
 import re
+from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
 from penstock import Penstock
+from penstock.server import Server, ServerSettings
 from penstock.server.dashboard.assets import VERSION
 from penstock.server.dashboard.headers import POLICY
 from tests.kit.serving import KEY
@@ -77,6 +79,17 @@ async def test_it_works_wherever_it_is_mounted(app: Penstock) -> None:
         proxied = await client.get("/queue/", headers={"X-Forwarded-Prefix": "/tools"})
         assert 'href="/tools/queue/jobs' in proxied.text
     await inner.state.services.hub.aclose()
+
+
+async def test_pages_of_the_application_are_in_the_menu(app: Penstock, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    app.add_page("/exports", tmp_path, title="Exports <i>", about="PDFs")
+    server = Server(app, ServerSettings(service_key=KEY, database_timeout=30.0))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(server.asgi), base_url="http://test") as client:
+        await client.post("/login", data={"credential": KEY}, headers=SAME)
+        page = (await client.get("/")).text
+        assert 'href="/exports" title="PDFs"><span>Exports &lt;i&gt;</span>' in page
+    await server.aclose()
 
 
 async def test_the_api_takes_no_cookie(operator: Browser) -> None:

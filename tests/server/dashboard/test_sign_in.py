@@ -214,7 +214,7 @@ async def test_a_link_of_the_terminal_works_once(stranger: Browser, web: Server)
     assert web.dashboard is not None
     link = web.dashboard.sign_in.once()
     assert (await stranger.client.head(link)).status_code in (200, 405), "what looks ahead does not use it up"
-    assert (await stranger.get(link[:-1] + "_")).status_code == 200
+    assert (await stranger.get(f"{link}x")).status_code == 200
     assert (await stranger.get(link)).status_code == 303
     assert (await stranger.get("/")).status_code == 200
     stranger.client.cookies.clear()
