@@ -45,6 +45,12 @@ async def messages(page: Page, id: str) -> list[str | None]:
     return [job["progress"]["message"] for job in await seen(page, id)]
 
 
+async def open_through_the_wire(page: Page, tried: Site) -> None:
+    await page.goto(f"{tried.wire.address}/try")
+    await page.wait_for_function("() => globalThis.penstock")
+    await page.evaluate("token => penstock.configure({token})", token())
+
+
 async def test_a_job_is_started_and_watched_to_its_end(opened: Page, tried: Site) -> None:
     id = await start(opened, name="plain")
     states = opened.evaluate("""async id => {
@@ -65,9 +71,7 @@ async def test_a_lost_connection_is_taken_up_where_it_was(opened: Page, tried: S
     opened.on(
         "request", lambda each: asked.append(each.headers.get("last-event-id")) if "/stream" in each.url else None
     )
-    await opened.goto(f"{tried.wire.address}/try")
-    await opened.wait_for_function("() => globalThis.penstock")
-    await opened.evaluate("token => penstock.configure({token})", token())
+    await open_through_the_wire(opened, tried)
     id = await start(opened, name="cut")
     await watch(opened, id)
     await until(lambda: messages(opened, id), so=lambda told: "Step 1" in told)
@@ -81,6 +85,24 @@ async def test_a_lost_connection_is_taken_up_where_it_was(opened: Page, tried: S
     assert asked[-1]
     told = await seen(opened, id)
     assert told == [job for place, job in enumerate(told) if job not in told[:place]]
+
+
+async def test_a_connection_that_fell_silent_is_given_up(opened: Page, tried: Site) -> None:
+    await opened.clock.install()
+    await open_through_the_wire(opened, tried)
+    id = await start(opened, name="silent")
+    await watch(opened, id)
+    await until(lambda: messages(opened, id), so=lambda told: "Step 1" in told)
+    tried.wire.silence()
+    tried.let("silent", 1)
+
+    async def told_after_seconds() -> list[str | None]:
+        await opened.clock.run_for(20_000)
+        return await messages(opened, id)
+
+    await until(told_after_seconds, so=lambda told: "Step 2" in told)
+    tried.let("silent", 1)
+    assert (await ended(opened, id))["state"] == "succeeded"
 
 
 async def test_where_no_stream_passes_it_is_asked_instead(opened: Page, tried: Site) -> None:

@@ -1,4 +1,4 @@
-"""A TCP connection on the way to a server that can be cut, and healed."""
+"""A TCP connection on the way to a server that can be cut, or fall silent, and healed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,33 +9,46 @@ class Wire:
     def __init__(self, port: int) -> None:
         self._to = port
         self._lines: set[asyncio.Task[None]] = set()
-        self.whole = True
+        self._streaming: set[asyncio.Task[None]] = set()
+        self._silent: set[asyncio.Task[None]] = set()
+        self._whole = True
         self.address = ""
 
     def cut(self) -> None:
         """Ends what is connected, and refuses whoever comes."""
-        self.whole = False
+        self._whole = False
         for line in self._lines:
             line.cancel()
 
     def heal(self) -> None:
-        self.whole = True
+        self._whole = True
+
+    def silence(self) -> None:
+        """Streams stay open, and nothing passes any more; connections without one are ended, and whoever comes is
+        served."""
+        self._silent |= self._streaming
+        for line in self._lines - self._silent:
+            line.cancel()
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._lines.add(task)
+        line = asyncio.current_task()
+        assert line is not None
+        self._lines.add(line)
         try:
             with suppress(OSError, asyncio.CancelledError):
-                if self.whole:
-                    await self._carry(reader, writer)
+                if self._whole:
+                    await self._carry(line, reader, writer)
         finally:
-            self._lines.discard(task)
+            for lines in (self._lines, self._streaming, self._silent):
+                lines.discard(line)
             writer.transport.abort()
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry(
+        self, line: "asyncio.Task[None]", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         there, to_there = await asyncio.open_connection("127.0.0.1", self._to)
-        pumps = [asyncio.ensure_future(_pump(reader, to_there)), asyncio.ensure_future(_pump(there, writer))]
+        ways = (self._pump(line, reader, to_there), self._pump(line, there, writer))
+        pumps = [asyncio.ensure_future(way) for way in ways]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -44,11 +57,15 @@ class Wire:
             await asyncio.gather(*pumps, return_exceptions=True)
             to_there.transport.abort()
 
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while part := await reader.read(65536):
-        writer.write(part)
-        await writer.drain()
+    async def _pump(
+        self, line: "asyncio.Task[None]", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        while part := await reader.read(65536):
+            if b"/stream HTTP/1.1\r\n" in part:
+                self._streaming.add(line)
+            if line not in self._silent:
+                writer.write(part)
+                await writer.drain()
 
 
 @asynccontextmanager

@@ -68,12 +68,13 @@ export async function ask(path, { method = "GET", body, headers = {}, signal, au
   const isJson = body !== undefined && !(body instanceof Blob) && !(body instanceof ArrayBuffer);
   const send = async (/** @type {boolean} */ refresh) => {
     const token = authorized ? await currentToken(refresh) : null;
+    /** @type {Record<string, string>} */
     const sent = { Accept: "application/json", ...(isJson && { "Content-Type": "application/json" }), ...headers };
     if (token) sent.Authorization = `Bearer ${token}`;
     return fetch(new URL(path.replace(/^\/+/, ""), settings.base), {
       method,
       headers: sent,
-      body: isJson ? JSON.stringify(body) : body,
+      body: isJson ? JSON.stringify(body) : /** @type {Blob | ArrayBuffer | undefined} */ (body),
       signal,
       // what is sent is in a header; a cookie would be somebody else's business
       credentials: "same-origin",

@@ -23,6 +23,7 @@ const STREAMS_FAIL = 2; // in a row, without a word, before it is asked instead
  * @param {string} id
  * @param {((job: import("../penstock.js").Job) => void) | import("../penstock.js").WatchOptions} [second]
  * @param {import("../penstock.js").WatchOptions} [third]
+ * @returns {any}
  */
 export function watch(id, second, third) {
   if (typeof second !== "function") return states(id, second ?? {});
@@ -187,7 +188,7 @@ class Watchdog {
  * @param {() => void} heard
  */
 export async function* events(body, heard = () => {}) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
   let rest = "";
   try {
     for (;;) {
