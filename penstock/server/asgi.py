@@ -18,6 +18,7 @@ from penstock.server.auth.authenticate import Authenticator
 from penstock.server.auth.development import SignIn
 from penstock.server.dashboard import Dashboard
 from penstock.server.dependencies import Services
+from penstock.server.events import routes as events
 from penstock.server.files import routes as files
 from penstock.server.files.links import artifact_links
 from penstock.server.files.signing import refuse_short_secret
@@ -92,7 +93,7 @@ class Server:
         for router in self.services.app.routers:
             api.include_router(router)
         own = api.routes[built_in:]
-        for router in (jobs.router, sse.router, files.router, operations.router, work.router, module.router):
+        for router in (jobs.router, events.router, sse.router, files.router, operations.router, work.router, module.router):
             api.include_router(router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:

@@ -51,7 +51,7 @@ def schemas(node: object) -> Iterator[dict[str, Any]]:
 def test_an_operation_says_what_it_is_and_who_may_call_it(name: str) -> None:
     operation = OPERATIONS[name]
     assert operation["summary"]
-    assert set(operation["tags"]) <= {"jobs", "artifacts", "operations", "workers"}
+    assert set(operation["tags"]) <= {"jobs", "events", "artifacts", "operations", "workers"}
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", operation["operationId"])
     assert ("401" in operation["responses"]) == (name not in OPEN)
     assert ("security" in operation) == (name not in OPEN)

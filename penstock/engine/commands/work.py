@@ -297,7 +297,7 @@ class WaitingStep(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     number: StepNumber | None = None
     version: Number | None = None
     seconds: Seconds | None = None
-    until: datetime | None = None
+    until: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     ids: Sequence[UUID] | None = None
     event: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]+$")] | None = None
     key: Annotated[str, msgspec.Meta(max_length=500, pattern="^[^\\x00]*$")] | None = None

@@ -60,6 +60,8 @@ EXAMPLES: dict[str, Any] = {
         "created": True,
         "jobs": [{"id": _JOB, "kind": "export_pdf"}, {"id": _OTHER, "kind": "export_pdf"}],
     },
+    "EventRequest": {"event": "paid", "key": "order-7", "payload": {"amount": 12}},
+    "Emitted": {"job": _JOB},
     "Job": _SHOWN,
     "JobPage": {"jobs": [{**_SHOWN, "artifacts": []}], "next_cursor": None, "searched_back_to": None},
     "Workers": {

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from penstock import artifact
+from penstock.app import DAYS_KEPT
 from penstock.engine.commands import LiveWorker, QueueScale, RunningJob, SeenJob, Usage
 from penstock.job import JobState
 from penstock.worker.tick import TickResult
@@ -116,6 +117,22 @@ class TickRequest(Request):
         default=25.0, description="For about so many seconds."
     )
     queues: list[Text] | None = Field(default=None, max_length=100, description="Default: the application's.")
+
+
+EventText = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
+
+
+class EventRequest(Request):
+    event: EventText = Field(min_length=1, description="Its name.", examples=["paid"])
+    key: EventText = Field(default="", description="Which one: those who wait name the same.", examples=["order-7"])
+    payload: Any = Field(default=None, description="What the job that waits is given.")
+    keep: Annotated[float, Field(ge=0, le=1e9), Numeric] = Field(
+        default=DAYS_KEPT, description="Seconds that it is kept for the first to wait for it, when nobody does yet."
+    )
+
+
+class Emitted(BaseModel):
+    job: UUID | None = Field(description="The job that has it; null when it is kept for the first to wait for it.")
 
 
 class Started(BaseModel):

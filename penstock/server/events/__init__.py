@@ -1,0 +1,1 @@
+"""What jobs wait for, told over HTTP."""
