@@ -93,8 +93,8 @@ class Server:
         for router in self.services.app.routers:
             api.include_router(router)
         own = api.routes[built_in:]
-        for router in (jobs.router, events.router, sse.router, files.router, operations.router, work.router, module.router):
-            api.include_router(router)
+        for room in (jobs, events, sse, files, operations, work, module):
+            api.include_router(room.router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:
             way_in = self.dashboard.sign_in.once if self.dashboard is not None else None
