@@ -43,13 +43,15 @@ class Sessions:
         self._clock = clock
         self._longest = settings.dashboard_seconds
         known = [settings.signing_secret, settings.service_key, settings.jwt_secret]
-        if not any(known):
-            log.debug("sessions of the dashboard end with this process: set PENSTOCK_SIGNING_SECRET")
+        self._kept = any(known)
+        if not self._kept:
             known = [secrets.token_hex()]
         self._key = hashlib.sha256(msgspec.json.encode([_ABOUT.decode(), *known])).digest()
 
     def open(self, name: str, role: Role, until: float | None = None) -> Session:
         """A new one: as long as the setting says, and not longer than the token that it was opened with."""
+        if not self._kept:
+            log.warning("sessions of the dashboard end with this process: set PENSTOCK_SIGNING_SECRET")
         expires = self._clock() + self._longest
         return Session(name, role, int(min(expires, until) if until is not None else expires), secrets.token_hex(16))
 

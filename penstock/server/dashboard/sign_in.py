@@ -1,6 +1,7 @@
 """GET and POST /login, POST /logout."""
 
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from penstock.logs import shown
 from penstock.server.auth.identity import Identity
 from penstock.server.auth.jwt import InvalidToken
 from penstock.server.dashboard import access
@@ -19,6 +21,8 @@ from penstock.server.dashboard.throttle import Throttle
 from penstock.server.dependencies import Services
 from penstock.server.http.address import client_of, scrub
 from penstock.server.http.problems import Problem
+
+log = logging.getLogger("penstock.server")
 
 ONCE_SECONDS = 900.0
 
@@ -63,7 +67,9 @@ class SignIn:
             session = await self._session_for(form.get("credential", "").strip())
         except InvalidToken as error:
             self._throttle.note_failure(who)
+            log.warning("somebody at %s could not sign in to the dashboard: %s", shown(who), error)
             return self._page(following, f"That did not work: {error}.", 401)
+        log.info("%s signed in to the dashboard as %s, from %s", shown(session.name), session.role, shown(who))
         return self._enter(session, following)
 
     async def leave(self, request: Request) -> Response:
@@ -135,4 +141,5 @@ def _name(identity: Identity, claims: Mapping[str, object]) -> str:
         return "the service key"
     subject, email = identity.subject or "a service token", claims.get("email")
     # an address may not be verified; the subject is the issuer's word
-    return f"{email} ({subject})" if isinstance(email, str) and 0 < len(email) <= 255 else subject
+    name = f"{email} ({subject})" if isinstance(email, str) and 0 < len(email) <= 255 else subject
+    return " ".join(name.split())

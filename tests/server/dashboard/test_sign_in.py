@@ -62,6 +62,22 @@ async def test_over_https_the_cookie_is_for_https_alone(web: Server) -> None:
         assert (await client.get("/", headers=plain)).status_code == 303
 
 
+async def test_the_log_says_who_came_in_and_who_did_not_and_no_secret(
+    stranger: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "penstock.server")
+    from_here = {**SAME, "X-Forwarded-For": "203.0.113.9\x1b[2J"}
+    await stranger.send("/login", from_here, credential="not-the-key-but-close")
+    await stranger.sign_in(token := token_of("ada\nroot", "viewer"))
+    said = caplog.text
+    assert "somebody at 203.0.113.9" in said
+    assert "signed in to the dashboard as viewer" in said
+    assert "\x1b" not in said
+    assert "ada\nroot" not in said
+    assert "not-the-key" not in said
+    assert token not in said
+
+
 @pytest.mark.parametrize(
     ("role", "shown"), [("operator", "operator"), ("viewer", "viewer")],
 )  # fmt: skip
