@@ -208,7 +208,7 @@ async def live_through(url: str, program: Program, deaths: Sequence[int], moment
         assert (job.state, job.output) == (JobState.SUCCEEDED, expected(program, "top"))
         async with await psycopg.AsyncConnection.connect(url) as connection:
             found = await connection.execute(
-                "select (select count(*) from penstock.history where args->>'run' = %s and state = 'succeeded'),"
+                "select (select count(*) from penstock.all_jobs where args->>'run' = %s and state = 'succeeded'),"
                 " (select count(*) from penstock.jobs), (select count(*) from penstock.waits),"
                 " (select count(*) from penstock.events)",
                 [run],
