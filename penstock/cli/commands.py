@@ -7,6 +7,7 @@ import typer
 
 from penstock.cli.artifacts import artifacts
 from penstock.cli.db import db, migrate, on_database
+from penstock.cli.doctor import doctor
 from penstock.cli.enqueue import enqueue
 from penstock.cli.init import init
 from penstock.cli.jobs import jobs
@@ -33,6 +34,7 @@ cli.command()(worker)
 cli.command()(tick)
 cli.command()(on_database(top))
 cli.command()(on_database(workers))
+cli.command()(on_database(doctor))
 cli.command()(on_database(wake))
 cli.command()(migrate)
 cli.command()(on_database(enqueue))

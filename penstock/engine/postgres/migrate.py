@@ -168,10 +168,15 @@ def _roles(connection: psycopg.Connection[Any]) -> dict[str, bool]:
 
 def _notices(connection: psycopg.Connection[Any], before: Mapping[str, bool]) -> Iterator[str]:
     """Asked each time, not only when the roles are made: rights come and go behind our back."""
+    if made := [role for role in ROLES if role not in before and role in _roles(connection)]:
+        yield f"created {'role' if len(made) == 1 else 'roles'} {', '.join(made)}, which cannot log in"
+    yield from missing_rights(connection)
+
+
+def missing_rights(connection: psycopg.Connection[Any]) -> Iterator[str]:
+    """What this login lacks to serve requests of users, and how it gets it."""
     now = _roles(connection)
     login = connection.info.user
-    if made := [role for role in ROLES if role in now and role not in before]:
-        yield f"created {'role' if len(made) == 1 else 'roles'} {', '.join(made)}, which cannot log in"
     for role in ROLES:
         if role not in now:
             yield (
