@@ -11,7 +11,6 @@ declare
   v_quota penstock.quotas;
   v_used bigint;
   v_count bigint;
-  v_unfinished bigint;
 begin
   select * into v_quota from penstock.quotas where name = p_quota;
   if not found or p_started = 0 then
@@ -27,24 +26,28 @@ begin
       perform penstock.refuse_storage(v_count, v_quota.storage);
     end if;
   end if;
-  if v_quota.running is not null or v_quota.unfinished is not null then
-    select count(*)
-      into v_unfinished
-      from penstock.jobs as j
-     where j.owner = p_owner
-       and (j.options->>'quota' = p_quota
-            or exists (select from penstock.kinds as k where k.kind = j.kind and k.quota = p_quota));
+  if v_quota.running is not null then
     v_count := v_quota.running - penstock.quota_allowance(p_quota, p_owner, penstock.time_floor());
     if v_count >= v_quota.running then
       raise exception 'running: % of your jobs are running, of % at most; try again when one has finished',
         v_count, v_quota.running
         using errcode = 'PS012',
               detail = jsonb_build_object('which', 'running', 'used', v_count, 'limit', v_quota.running, 'retry_in', 5)::text;
-    elsif v_unfinished > v_quota.unfinished then
+    end if;
+  end if;
+  if v_quota.unfinished is not null then
+    -- walks what this owner has finished since somebody's old snapshot: see decision 27
+    select count(*)
+      into v_count
+      from penstock.jobs as j
+     where j.owner = p_owner
+       and (j.options->>'quota' = p_quota
+            or exists (select from penstock.kinds as k where k.kind = j.kind and k.quota = p_quota));
+    if v_count > v_quota.unfinished then
       raise exception 'unfinished: you would have % unfinished jobs, of % at most; try again when some have finished',
-        v_unfinished, v_quota.unfinished
+        v_count, v_quota.unfinished
         using errcode = 'PS012',
-              detail = jsonb_build_object('which', 'unfinished', 'used', greatest(v_unfinished - p_started, 0),
+              detail = jsonb_build_object('which', 'unfinished', 'used', greatest(v_count - p_started, 0),
                                           'limit', v_quota.unfinished, 'retry_in', 5)::text;
     end if;
   end if;
