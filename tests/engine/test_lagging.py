@@ -140,6 +140,18 @@ def test_a_claim_takes_the_best_that_may_run_whatever_was_passed_over(hands: Han
 
 
 @each_sort
+@pytest.mark.parametrize("burst", [300, 5_500])
+def test_a_burst_of_one_member_is_in_nobody_s_way(hand: Hand, sort: Sort, burst: int) -> None:
+    worker = set_up(hand, sort)
+    hand.enqueue_many(sort.job(1, 0), burst)
+    for member in (2, 3, 0, 2, 2, 3, 0):
+        hand.enqueue_many(sort.job(member, 0), 1)
+    assert len(check_claim(worker, sort, 5)) == 5
+    assert len(check_claim(worker, sort, 100)) == 3
+    assert check_claim(worker, sort, 100) == []
+
+
+@each_sort
 def test_a_member_at_its_limit_holds_no_floor_and_is_served_in_order_when_it_may(hand: Hand, sort: Sort) -> None:
     worker = set_up(hand, sort)
     held = [hand.enqueue(sort.job(1, 0))[0].id for _ in range(MOST + 300)]

@@ -80,7 +80,7 @@ class Flow:
         hand.run(commands.SetQuota("narrow", {"running": 1}))
         # they outlast all the others
         hand.add("long", queue="plain")
-        hand.enqueue_many(NewJob(kind="long", queue="held", limit_key="held"), _HELD)
+        hand.enqueue_many(held_job(), _HELD)
         hand.enqueue_many(NewJob(kind="long", queue="quota", owner="held", quota="narrow"), _HELD)
         busy = hand.worker("busy", seconds=86_400)
         for queue in ("plain", "held", "quota"):
@@ -134,6 +134,11 @@ class Flow:
             for queue in QUEUES:
                 self.work_off(queue)
         self.hand.run(commands.Maintain())
+
+
+def held_job() -> NewJob:
+    """One of a key that runs as many as it may."""
+    return NewJob(kind="long", queue="held", limit_key="held")
 
 
 def new_job(queue: str, number: int = 0) -> NewJob:

@@ -9,7 +9,7 @@ from tests.engine.hand import Hand
 from tests.kit.fixtures import Connect
 from tests.old_snapshot import old_snapshot
 from tests.sql.blocks import usual_blocks
-from tests.sql.dead_entries import QUEUES, SINGLES, Flow, new_job
+from tests.sql.dead_entries import QUEUES, SINGLES, Flow, held_job, new_job
 
 MOST = 500
 """Blocks that a statement may look at, whatever there was before."""
@@ -40,8 +40,14 @@ class Meter:
         """From an empty queue, and from one that has a few; by a look everywhere and past the cursor."""
         hand, few = self.flow.hand, [new_job(queue) for _ in range(3)]
         self._claim(f"none: {queue}", queue)
+        if queue == "held":
+            with hand.connection.transaction(force_rollback=True):
+                hand.enqueue(*[held_job() for _ in range(300)], *few)
+                self.measure("claim, burst: held", commands.Claim(self.lease, queue, 10))
         self.measure(f"wait_for_work: {queue}", self.waiting(queue))
         self.measure(f"enqueue: {queue}", commands.EnqueueJobs(few))
+        if queue == "quota":
+            self.measure("start_for", commands.StartFor("key 0", "wide", few[:1]))
         hand.enqueue(*few)
         hand.move_clock(seconds=1)
         if queue == "later":

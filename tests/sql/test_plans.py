@@ -61,8 +61,12 @@ def test_a_limited_claim_counts_what_each_worker_runs(explained: Explained) -> N
 
 def test_a_claim_under_limits_per_key_goes_by_windows_and_never_by_whole_indexes(explained: Explained) -> None:
     explained.run(commands.SetQueue("keyed", {"max_running_per_key": 10, "rate_per_key": 100_000}))
-    # one tenant fills the window at the head, so that a second look visits each key
-    enqueue(explained, 250, "keyed", limit_key="whale")
+    # one tenant fills the window at the head and the next one, so that a last look visits each key
+    explained.connection.execute(
+        """insert into penstock.jobs (id, created_at, run_at, state, queue, kind, limit_key)
+           select penstock.uuid7(), penstock.clock(), penstock.clock(), 'ready', 'keyed', 'work', 'whale'
+             from generate_series(1, 5250)"""
+    )
     enqueue(explained, 4 * TIMES, "keyed", limit_key="minnow")
     lease = open_lease(explained)
     with explained.recording() as plans:
@@ -71,6 +75,7 @@ def test_a_claim_under_limits_per_key_goes_by_windows_and_never_by_whole_indexes
     expected = {
         "limit v_window": {"jobs_ready", "jobs_pkey"},
         RUNS: {"jobs_running", "jobs_pkey"},
+        "as further": {"jobs_ready"},
         "with recursive members as": {"jobs_ready_by_member", "jobs_ready"},
         "where id = any(v_picked) and state::text = 'ready'": {"jobs_pkey"},
         TAKES: {"jobs_pkey"},

@@ -2,8 +2,10 @@
 -- claimer that has locked them by lock_limits), no owner under a quota (line 1, by lock_quotas).
 --
 -- First a window at the head of jobs_ready, and those who lag behind it: enough as long as several members are mixed there. When
--- one member's backlog fills the window, a second look visits each once (jobs_ready_by_member, a loose index scan), so a tenant
--- with a million jobs hides nobody. It walks what others have finished, but before long the floor is past that backlog.
+-- members that may start no more fill the window, the next five thousand jobs are searched for those of others. When there is a
+-- member's backlog so far, too, a last look visits each member once (jobs_ready_by_member, a loose index scan), so a tenant with a
+-- million jobs hides nobody. It walks what others have finished, as long as an old snapshot keeps that, but before long the floor
+-- is past the backlog.
 create or replace function penstock.pick_by_member(
   p_queue text, p_line int, p_limit int, p_floor penstock.floors, p_kinds text[], p_owner text,
   p_settings penstock.queues, p_running jsonb, p_now timestamptz
@@ -18,8 +20,13 @@ as $$
 declare
   v_window constant int := greatest(4 * p_limit, 200);
   v_times penstock.time_floors := case when p_line = 1 then penstock.time_floor() end;
+  v_further constant int := 5000;
   v_late uuid[] := '{}';
+  v_others uuid[];
+  v_everywhere boolean := false;
   v_seen int;
+  v_full_quotas text[];
+  v_full_members text[];
   v_picked uuid[];
 begin
   if cardinality(p_floor.lagging) > 0 then
@@ -43,38 +50,41 @@ begin
           limit least(p_limit, m.jobs)) as late
        where m.jobs > 0);
   end if;
-  with head as materialized (
-    select id, coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member, priority, turn
-      from penstock.ready_past(p_queue, p_line, p_floor.priorities, p_floor.turns, p_floor.ids)
-     where (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
-     limit v_window
-  ), found as materialized (
-    select * from head
-     union all
-    select id, coalesce(quota, ''), case when quota is null then limit_key else owner end, priority, turn
-      from penstock.jobs
-     where id = any(v_late)
-  ), members as materialized (
-    select quota, member, case when p_line = 0 then penstock.key_allowance(p_settings, member, p_running, p_now)
-                               else penstock.quota_allowance(quota, member, v_times) end as jobs
-      from found
-     where member is not null
-     group by quota, member
-  ), ranked as (
-    select found.*, row_number() over (partition by member, quota order by priority desc, turn, id) as place
-      from found
-  ), fitting as (
-    select ranked.id
-      from ranked
-      left join members as m on m.quota = ranked.quota and m.member = ranked.member
-     where ranked.member is null or ranked.place <= m.jobs
-     order by ranked.priority desc, ranked.turn, ranked.id
-     limit p_limit
-  )
-  select (select count(*) from head), array(select id from fitting)
-    into v_seen, v_picked;
-
-  if cardinality(v_picked) < p_limit and v_seen = v_window then
+  loop
+    with head as materialized (
+      select id, coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member, priority, turn
+        from penstock.ready_past(p_queue, p_line, p_floor.priorities, p_floor.turns, p_floor.ids)
+       where (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
+       limit v_window
+    ), found as materialized (
+      select * from head
+       union all
+      select id, coalesce(quota, ''), case when quota is null then limit_key else owner end, priority, turn
+        from penstock.jobs
+       where id = any(v_late)
+    ), members as materialized (
+      select quota, member, count(*) as ready,
+             case when p_line = 0 then penstock.key_allowance(p_settings, member, p_running, p_now)
+                  else penstock.quota_allowance(quota, member, v_times) end as jobs
+        from found
+       where member is not null
+       group by quota, member
+    ), ranked as (
+      select found.*, row_number() over (partition by member, quota order by priority desc, turn, id) as place
+        from found
+    ), fitting as (
+      select ranked.id
+        from ranked
+        left join members as m on m.quota = ranked.quota and m.member = ranked.member
+       where ranked.member is null or ranked.place <= m.jobs
+       order by ranked.priority desc, ranked.turn, ranked.id
+       limit p_limit
+    )
+    select (select count(*) from head), array(select id from fitting),
+           array(select quota from members where jobs <= ready order by quota, member),
+           array(select member from members where jobs <= ready order by quota, member)
+      into v_seen, v_picked, v_full_quotas, v_full_members;
+    exit when cardinality(v_picked) = p_limit or v_seen < v_window or v_others is not null;
     -- the next round passes over those who fill it; whoever raises the floor right now may wait for this claim
     update penstock.floors
        set crowded = true
@@ -82,6 +92,19 @@ begin
        select number from penstock.floors
         where queue = p_queue and line = p_line and number = p_floor.number
           for update skip locked);
+    select count(*), coalesce((array_agg(id) filter (where is_other))[:v_window], '{}')
+      into v_seen, v_others
+      from (select id, (quota is null and limit_key is null)
+                       or (coalesce(quota, ''), case when quota is null then limit_key else owner end)
+                          not in (select f.quota, f.member from unnest(v_full_quotas, v_full_members) as f (quota, member)) as is_other
+              from penstock.ready_past(p_queue, p_line, p_floor.priorities, p_floor.turns, p_floor.ids)
+             where (p_kinds is null or kind = any(p_kinds)) and (p_owner is null or owner = p_owner)
+            offset v_window
+             limit v_further) as further;
+    v_everywhere := v_seen = v_further or cardinality(v_others) = v_window;
+    v_late := v_late || v_others;
+  end loop;
+  if v_everywhere and cardinality(v_picked) < p_limit then
     with recursive members as (
       ((select coalesce(quota, '') as quota, case when quota is null then limit_key else owner end as member
           from penstock.jobs
