@@ -142,4 +142,4 @@ def _name(identity: Identity, claims: Mapping[str, object]) -> str:
     subject, email = identity.subject or "a service token", claims.get("email")
     # an address may not be verified; the subject is the issuer's word
     name = f"{email} ({subject})" if isinstance(email, str) and 0 < len(email) <= 255 else subject
-    return " ".join(name.split())
+    return " ".join(name.split()) or "somebody"

@@ -95,8 +95,10 @@ async def test_a_selection_is_changed_after_a_look_at_how_many(shown: Scene, ope
     mail = shown.app.handler("send_mail").using(delay=3600, queue="picked")
     handles = await shown.app.aenqueue_many([mail.prepare(to=f"{n}@example.com") for n in range(3)])
     await operator.goto(f"{shown.address}/jobs?queue=picked")
+    await expect(operator.get_by_role("button", name="Priority", exact=True)).to_be_disabled()
     for handle in handles[:2]:
         await operator.check(f"input[value='{handle.id}']")
+    await expect(operator.locator("#change")).to_contain_text("2 selected")
     await operator.get_by_role("button", name="Priority", exact=True).click()
     await expect(operator.locator("h1")).to_have_text("Change priority of 2 jobs?")
     await operator.fill("#priority", "11")

@@ -50,7 +50,7 @@ class Live extends HTMLElement {
       for (const region of document.querySelectorAll(`[data-live="${CSS.escape(name)}"]`)) morph(region, html);
     }
     tick();
-    this.dataset.shown = Number(this.dataset.shown ?? 0) + 1;
+    document.dispatchEvent(new Event("penstock-shown"));
   }
 
   #say(state) {

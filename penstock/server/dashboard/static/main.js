@@ -27,10 +27,23 @@ document.addEventListener("click", (event) => {
   });
 });
 
+// What is selected in a table, and what can be done with it.
+const picked = document.getElementById("change");
+
+function count() {
+  if (!picked) return;
+  const many = document.querySelectorAll("input[name=ids][form=change]:checked").length;
+  picked.querySelector(".label").textContent = many ? `${many} selected` : "Select jobs to change them";
+  for (const button of picked.querySelectorAll("button")) button.disabled = !many;
+}
+
 document.addEventListener("change", (event) => {
   const form = event.target.dataset.picks;
   if (form) for (const each of document.querySelectorAll(`input[name=ids][form=${form}]`)) each.checked = event.target.checked;
+  count();
 });
+document.addEventListener("penstock-shown", count);
+addEventListener("pageshow", count);
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
