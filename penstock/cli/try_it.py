@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.app import Penstock
+from penstock.flow_maker import FlowMaker
 
 _JSON = "-H 'Content-Type: application/json'"
 
 
 def commands_for(app: Penstock, address: str, key: str) -> list[str]:
-    """Those that the application gives; else the start of its simplest kind, on behalf of the service. `key` is how a
-    shell comes by the service's key."""
-    if app.examples or not app.kinds:
+    """Those that the application gives; else the start of its simplest flow or kind, on behalf of the service. `key` is
+    how a shell comes by the service's key."""
+    if app.examples or not app.startable:
         return [example.replace("{api}", address) for example in app.examples]
-    bodies = ({"kind": kind, "args": sample_of(app.handler(kind).arguments.schema())} for kind in app.kinds)
+    # a flow is what its application is for; the kinds in it may make little sense by themselves
+    flows = [each for each in app.startable if isinstance(each, FlowMaker)]
+    bodies = ({"kind": each.kind, "args": sample_of(each.arguments.schema())} for each in flows or app.startable)
     body = shlex.quote(min((json.dumps(each, ensure_ascii=False) for each in bodies), key=len))
     return [f'echo "Authorization: Bearer {key}" | curl -H @- {address}/api/jobs {_JSON} -d {body}']
 

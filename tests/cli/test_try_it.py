@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from penstock import Penstock
+from penstock import Flow, Penstock
 from penstock.cli.try_it import commands_for, key_in_shell
 from penstock_recipes import bookmarks, calls, exports, readings
 from tests.kit.serving import KEY, SECRET, served
@@ -69,4 +69,12 @@ async def test_the_simplest_kind_is_proposed_with_arguments_that_it_takes(
     [(_, answer)] = await _run_examples(app, tmp_path)
     [job] = await asyncio.to_thread(lambda: app.jobs.list().jobs)
     assert answer["id"] == str(job.id)
+
+    @app.flow
+    def all_of_it_printed(pages: int) -> Flow:
+        del pages
+        return Flow()
+
+    [command] = commands_for(app, "http://here", "key")
+    assert '{"kind": "all_of_it_printed", "args": {"pages": 1}}' in command
     await app.aclose()
