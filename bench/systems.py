@@ -67,7 +67,7 @@ SYSTEMS = (
         "penstock",
         _ours("run_penstock"),
         tables="penstock.jobs, penstock.history, penstock.payloads, "
-        "penstock.usage_log, penstock.leases, penstock.heartbeats, penstock.waiting",
+        "penstock.usage_log, penstock.leases, penstock.heartbeats, penstock.waiting, penstock.vitals",
         unfinished="select exists (select from penstock.jobs)",
         jobs="penstock.jobs",
     ),

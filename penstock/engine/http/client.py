@@ -63,10 +63,6 @@ class HttpEngine:
     def __repr__(self) -> str:
         return f"HttpEngine({self.url!r})"
 
-    def with_patience(self, patience: float) -> "HttpEngine":
-        """The same with connections of its own."""
-        return HttpEngine(self.url, self.key, patience=patience, outage=self.outage)
-
     @property
     def place(self) -> "HttpPlace":
         return HttpPlace(self.url, self.key)
