@@ -19,6 +19,7 @@ from penstock.errors import (
     LeaseLost,
     LimitReached,
     NotAllowed,
+    NothingAsked,
     NotMigrated,
     PayloadTooLarge,
     PenstockError,
@@ -41,11 +42,13 @@ from penstock.job import ClaimedJob, Job, JobState, NewJob
 from penstock.jobs import Page
 from penstock.outcome import Cancel, Fail, Failure, Snooze
 from penstock.queue import Queue
+from penstock.replay import Approval
 from penstock.usage import Usage
 from penstock.worker import Worker
 from penstock.worker.tick import TickResult
 
 __all__ = [
+    "Approval",
     "Artifact",
     "ArtifactExists",
     "ArtifactExpired",
@@ -75,6 +78,7 @@ __all__ = [
     "NewJob",
     "NotAllowed",
     "NotMigrated",
+    "NothingAsked",
     "Page",
     "PayloadTooLarge",
     "Penstock",

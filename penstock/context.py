@@ -29,7 +29,7 @@ from penstock.job import ClaimedJob, JobState, Lease, NewJob, PreparedJob
 from penstock.json import clean, encode_output, from_builtin, loads, return_type
 from penstock.keeper import Keeper
 from penstock.outcome import Cancel, Snooze
-from penstock.replay import Called, Replay, failure_of
+from penstock.replay import Approval, Approver, Called, Replay, failure_of
 from penstock.storage import ArtifactsOfJob, SyncArtifactsOfJob
 
 if TYPE_CHECKING:
@@ -333,6 +333,24 @@ class Context(JobContext):
         with self._replay.taking():
             return (await arun(self._ask, script))["payload"]
 
+    async def approve(
+        self,
+        question: str,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - not of this run
+        by: Approver = "operator",
+        details: object = None,
+        name: str | None = None,
+    ) -> Approval:
+        """Asks a person and waits for the answer, which is given once: on the dashboard, by `app.operator(who).approve`
+        or over HTTP; by the job's owner too with `by="owner"`. Raises WaitTimeout after so many seconds.
+
+        if not await ctx.approve("Ship order 7?", details={"total": 120}): …
+        """
+        script = self._replay.approve(name, question, timeout, by, details, self._progress_said())
+        with self._replay.taking():
+            return await arun(self._ask, script)
+
     async def now(self) -> datetime:
         """What time it is, remembered: the same in every run of the job."""
         return await self.step(self._replay.name("now"), _now)
@@ -526,6 +544,24 @@ class SyncContext(JobContext):
         if self._transaction is not None:
             # its connection is not put back to be used again: it is in a transaction, and the pool closes such
             self._held.close()
+
+    def approve(
+        self,
+        question: str,
+        *,
+        timeout: float | None = None,
+        by: Approver = "operator",
+        details: object = None,
+        name: str | None = None,
+    ) -> Approval:
+        """Asks a person and waits for the answer, which is given once: on the dashboard, by `app.operator(who).approve`
+        or over HTTP; by the job's owner too with `by="owner"`. Raises WaitTimeout after so many seconds.
+
+        if not ctx.approve("Ship order 7?", details={"total": 120}): …
+        """
+        script = self._replay.approve(name, question, timeout, by, details, self._progress_said())
+        with self._replay.taking():
+            return run(self._ask, script)
 
 
 def _as_returned_by(function: Callable[..., Any], remembered: object) -> Any:

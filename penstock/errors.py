@@ -177,6 +177,10 @@ class UnsupportedConnection(PenstockError, TypeError):
     """Penstock cannot enqueue through an object of this type."""
 
 
+class NothingAsked(PenstockError):
+    """The job asks for no approval: somebody has answered before, or it is over."""
+
+
 class ReplayMismatch(PenstockError):
     """A handler asks for its steps in another order than an earlier run of the same job, and so cannot go on where that
     ended."""

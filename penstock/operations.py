@@ -153,6 +153,17 @@ class Operator:
     def _start(self, action: Action, options: dict[str, Any], filter: Filter) -> commands.StartOperation:
         return commands.StartOperation(new_job_id(), action, checked_filter(filter), options, self.who)
 
+    def approve(self, job: UUID, *, approved: bool = True, comment: str | None = None, step: str | None = None) -> None:
+        """Answers what a job asks by `ctx.approve`: yes, or with `approved=False` no. Raises NothingAsked when somebody
+        has answered before. With `step`, only if that is what it
+        asks: somebody may have answered what you saw."""
+        self._engine.run(commands.Approve(job, approved, self.who, comment, step))
+
+    async def aapprove(
+        self, job: UUID, *, approved: bool = True, comment: str | None = None, step: str | None = None
+    ) -> None:
+        await self._engine.arun(commands.Approve(job, approved, self.who, comment, step))
+
     # Queues.
 
     def set_queue(self, name: str, **settings: Unpack[Settings]) -> None:

@@ -8,14 +8,15 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 from uuid import UUID, uuid5
 
 import msgspec
 
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
-from penstock.errors import CallFailed, LeaseLost, ReplayMismatch, WaitTimeout
+from penstock.errors import CallFailed, InvalidInput, LeaseLost, ReplayMismatch, WaitTimeout
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
+from penstock.json import clean, encode_output
 from penstock.outcome import OtherVersion, Suspended
 
 T = TypeVar("T")
@@ -33,6 +34,24 @@ class Called(msgspec.Struct, frozen=True):
     state: JobState | None
     output: Any
     error: str | None
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """What a person answered: whether they agree, who it was, when, and what they had to say."""
+
+    approved: bool
+    by: str
+    at: datetime
+    comment: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.approved
+
+
+Approver = Literal["operator", "owner"]
+APPROVAL = "penstock.approval"
+"""The event that an answer is."""
+_LONGEST_QUESTION = 2000
 
 
 class Replay:
@@ -141,6 +160,28 @@ class Replay:
         if "emitted_at" not in output:
             raise WaitTimeout(f"{name}: nothing came in time")
         return output
+
+    def approve(
+        self,
+        name: str | None,
+        question: str,
+        timeout: float | None,
+        by: Approver,
+        details: object,
+        said: Progress | None,
+    ) -> Asking[Approval]:
+        if not isinstance(question, str) or not 0 < len(question) <= _LONGEST_QUESTION:
+            raise InvalidInput("question", f"must be a text of 1 to {_LONGEST_QUESTION} characters")
+        if by not in get_args(Approver):
+            raise InvalidInput("by", f"must be 'operator' or 'owner', not {by!r}")
+        if by == "owner" and self._job.owner is None:
+            raise InvalidInput("by", "the job has no owner who could be asked")
+        about = {"question": clean(question), "details": msgspec.Raw(encode_output(details)), "by": by}
+        given = self.name(name or f"approve: {question}"[:200])
+        # by the job's id first: lists of what is asked go by it
+        key = f"{self._job.id} {uuid5(self._job.id, given)}"
+        output = yield from self.wait(given, APPROVAL, key, timeout, said, about)
+        return msgspec.convert({**output["payload"], "at": output["emitted_at"]}, Approval)
 
     def uuid(self) -> UUID:
         return uuid5(self._job.id, self.name("uuid"))

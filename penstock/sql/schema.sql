@@ -161,6 +161,22 @@ CREATE FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims 
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: approvals(text, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.approvals(p_after text DEFAULT NULL::text, p_limit integer DEFAULT 50) RETURNS TABLE(job uuid, kind text, queue text, owner text, org text, step text, question text, details jsonb, by text, since timestamp with time zone, until timestamp with time zone, cursor text)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: approve(uuid, boolean, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.approve(p_job uuid, p_approved boolean, p_who text, p_comment text DEFAULT NULL::text, p_step text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: approve_mine(uuid, boolean, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.approve_mine(p_job uuid, p_approved boolean, p_comment text DEFAULT NULL::text, p_step text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: artifacts_due(double precision); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.artifacts_due(p_grace double precision) RETURNS integer
     LANGUAGE plpgsql STABLE
@@ -1662,6 +1678,12 @@ CREATE FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: take_approval(uuid, text, boolean, text, text, text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_approval(p_job uuid, p_step text, p_approved boolean, p_who text, p_comment text, p_owner text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: take_back(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_back(p_flow penstock.jobs) RETURNS void
     LANGUAGE plpgsql
@@ -3111,6 +3133,19 @@ GRANT ALL ON FUNCTION penstock.advance_turn(p_queue text, p_turn bigint) TO serv
 REVOKE ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean, p_quota text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.announce_artifact(p_lease bigint, p_job uuid, p_claims integer, p_owner text, p_org text, p_kind text, p_id uuid, p_name text, p_path text, p_content_type text, p_type text, p_duration double precision, p_metadata jsonb, p_expires_in double precision, p_create boolean, p_quota text) TO service_role;
 
+-- Name: FUNCTION approvals(p_after text, p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.approvals(p_after text, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.approvals(p_after text, p_limit integer) TO service_role;
+
+-- Name: FUNCTION approve(p_job uuid, p_approved boolean, p_who text, p_comment text, p_step text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.approve(p_job uuid, p_approved boolean, p_who text, p_comment text, p_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.approve(p_job uuid, p_approved boolean, p_who text, p_comment text, p_step text) TO service_role;
+
+-- Name: FUNCTION approve_mine(p_job uuid, p_approved boolean, p_comment text, p_step text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.approve_mine(p_job uuid, p_approved boolean, p_comment text, p_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.approve_mine(p_job uuid, p_approved boolean, p_comment text, p_step text) TO service_role;
+GRANT ALL ON FUNCTION penstock.approve_mine(p_job uuid, p_approved boolean, p_comment text, p_step text) TO authenticated;
+
 -- Name: FUNCTION artifacts_due(p_grace double precision); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.artifacts_due(p_grace double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.artifacts_due(p_grace double precision) TO service_role;
@@ -3938,6 +3973,10 @@ GRANT ALL ON FUNCTION penstock.sum_usage(p_since date, p_org text) TO service_ro
 -- Name: FUNCTION suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.suspend(p_lease bigint, p_id uuid, p_claims integer, p_step jsonb, p_calls jsonb, p_progress jsonb) TO service_role;
+
+-- Name: FUNCTION take_approval(p_job uuid, p_step text, p_approved boolean, p_who text, p_comment text, p_owner text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_approval(p_job uuid, p_step text, p_approved boolean, p_who text, p_comment text, p_owner text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_approval(p_job uuid, p_step text, p_approved boolean, p_who text, p_comment text, p_owner text) TO service_role;
 
 -- Name: FUNCTION take_back(p_flow penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) FROM PUBLIC;

@@ -87,6 +87,50 @@ class StepsOf(Repeatable[list[FinishedStep]], frozen=True):
     job: UUID
 
 
+class Approve(Command[str], frozen=True):
+    """Answer what a job asks, whoever was asked; a line of the audit says so. The step that was answered."""
+
+    job: UUID
+    approved: bool
+    who: str
+    comment: str | None = None
+    step: str | None = None
+
+
+class ApproveMine(Command[str | None], frozen=True):
+    """The same by the job's owner, where the owner is asked. None when there is no such job of theirs."""
+
+    job: UUID
+    approved: bool
+    comment: str | None = None
+    step: str | None = None
+
+
+class AskedApproval(msgspec.Struct, frozen=True):
+    """What a job asks, and nobody has answered yet."""
+
+    job: UUID
+    kind: str
+    queue: str
+    owner: str | None
+    org: str | None
+    step: str
+    question: str
+    details: Any
+    by: str
+    """Who may answer besides operators and the service: `owner`, or nobody (`operator`)."""
+    since: datetime
+    until: datetime | None
+    cursor: str
+
+
+class Approvals(Repeatable[list[AskedApproval]], frozen=True):
+    """What waits for a person, jobs that came first before others."""
+
+    after: str | None = None
+    limit: int = 50
+
+
 class JobTree(Repeatable[list[TreeJob]], frozen=True):
     """A job and everything below it."""
 

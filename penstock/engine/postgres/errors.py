@@ -21,6 +21,7 @@ _BY_STATE: dict[str, type[errors.PenstockError]] = {
     "PS011": errors.LimitReached,
     "PS012": errors.LimitReached,
     "PS013": errors.StorageFull,
+    "PS014": errors.NothingAsked,
 }
 _TAKEN = re.compile(r'"(jobs|payloads_\w+)_pkey"')
 _FIELD = re.compile(r"([\w.-]+): (.*)", re.DOTALL)

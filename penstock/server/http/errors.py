@@ -39,7 +39,7 @@ def problem_of(error: Exception) -> Problem:
             return Problem(507, _told(error), used=error.used, limit=error.limit)
         case errors.IdempotencyMismatch():
             return invalid([("Idempotency-Key", str(error))])
-        case errors.UniqueKeyTaken() | errors.LeaseLost():
+        case errors.UniqueKeyTaken() | errors.LeaseLost() | errors.NothingAsked():
             return Problem(409, str(error))
         case errors.UnknownJob():
             return Problem(404, str(error))

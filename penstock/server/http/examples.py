@@ -62,6 +62,26 @@ EXAMPLES: dict[str, Any] = {
     },
     "EventRequest": {"event": "paid", "key": "order-7", "payload": {"amount": 12}},
     "Emitted": {"job": _JOB},
+    "ApprovalRequest": {"approved": True, "comment": "checked with the customer"},
+    "Approved": {"id": _JOB, "step": "approve: Ship order 7?"},
+    "ApprovalPage": {
+        "approvals": [
+            {
+                "job": _JOB,
+                "kind": "ship_order",
+                "queue": "default",
+                "owner": "alice",
+                "org": None,
+                "step": "approve: Ship order 7?",
+                "question": "Ship order 7?",
+                "details": {"total": 120},
+                "by": "operator",
+                "since": _BEGAN,
+                "until": None,
+            }
+        ],
+        "next_cursor": None,
+    },
     "Job": _SHOWN,
     "JobPage": {"jobs": [{**_SHOWN, "artifacts": []}], "next_cursor": None, "searched_back_to": None},
     "Workers": {

@@ -22,7 +22,7 @@ from pydantic import (
 
 from penstock import artifact
 from penstock.app import DAYS_KEPT
-from penstock.engine.commands import LiveWorker, QueueScale, RunningJob, SeenJob, Usage
+from penstock.engine.commands import AskedApproval, LiveWorker, QueueScale, RunningJob, SeenJob, Usage
 from penstock.job import JobState
 from penstock.worker.tick import TickResult
 from penstock.workers import Holder
@@ -129,6 +129,18 @@ class EventRequest(Request):
     keep: Annotated[float, Field(ge=0, le=1e9), Numeric] = Field(
         default=DAYS_KEPT, description="Seconds that it is kept for the first to wait for it, when nobody does yet."
     )
+
+
+class ApprovalRequest(Request):
+    approved: YesOrNo = Field(description="Whether it may go on.")
+    comment: Annotated[str, Field(max_length=2000, pattern=r"^[^\x00]*$")] | None = None
+    step: Text | None = Field(default=None, description="Only if that is what it asks: what you saw may be answered.")
+    by: Text | None = Field(default=None, description="Who has answered; for the service only.")
+
+
+class Approved(BaseModel):
+    id: UUID
+    step: str = Field(description="What was answered.")
 
 
 class Emitted(BaseModel):
@@ -286,6 +298,11 @@ Worker = _telling(
 
 class Workers(BaseModel):
     workers: list[Worker]  # type: ignore[valid-type]
+
+
+class ApprovalPage(BaseModel):
+    approvals: list[_telling("AskedApproval", AskedApproval, without=("cursor",))]  # type: ignore[valid-type]
+    next_cursor: str | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
 
 
 class UsageReport(BaseModel):

@@ -34,6 +34,7 @@ def pages(shown: Scene) -> dict[str, str]:
         "flow": f"/flows/{shown.flow}",
         "workers": "/workers",
         "schedules": "/schedules",
+        "approvals": "/approvals",
         "errors": "/errors",
         "usage": "/usage",
         "audit": "/audit",

@@ -11,7 +11,7 @@ from penstock.server.dashboard.live import View
 from tests.kit.working import working
 from tests.server.dashboard.browsing import Browser, token_of
 
-PAGES = ["/workers", "/schedules", "/usage", "/audit"]
+PAGES = ["/workers", "/schedules", "/approvals", "/usage", "/audit"]
 
 
 @pytest.mark.parametrize("path", PAGES)

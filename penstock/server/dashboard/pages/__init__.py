@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from penstock.server.dashboard.page import Section
 from penstock.server.dashboard.pages import (
+    approvals,
     audit,
     changes,
     errors,
@@ -26,6 +27,7 @@ SECTIONS: Sequence[Section] = (
     queues.section,
     workers.section,
     schedules.section,
+    approvals.section,
     errors.section,
     usage.section,
     audit.section,

@@ -1,0 +1,30 @@
+"""What jobs ask of people, with a form for the answer."""
+
+from penstock.engine import commands
+from penstock.errors import NothingAsked
+from penstock.server.dashboard.mask import masked
+from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+
+section = Section()
+
+SHOWN = 50
+
+
+@section.page("/approvals", "Approvals", icon="approvals")
+async def approvals(look: Look) -> Context:
+    after = look.query.get("after") or None
+    asked = await look.run(commands.Approvals(after, SHOWN + 1))
+    rows = [(each, masked(each.details)) for each in asked[:SHOWN]]
+    return {"rows": rows, "next": asked[SHOWN - 1].cursor if len(asked) > SHOWN else None, "after": after}
+
+
+@section.action("/approvals/answer")
+async def answer(look: Look, form: Form) -> Done:
+    approved = form["answer"] == "yes"
+    try:
+        await look.operator.aapprove(
+            form.id("job"), approved=approved, comment=form.text("comment"), step=form.text("step")
+        )
+    except NothingAsked:
+        return Done("Somebody has answered before, or the job is over.", "/approvals")
+    return Done("It goes on: approved." if approved else "It goes on: refused.", "/approvals")
