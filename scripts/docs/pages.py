@@ -64,14 +64,14 @@ def _with_links(source: Path, places: dict[Path, Path]) -> str:
     def led(match: re.Match[str]) -> str:
         opening, address, anchor = match[1], match[2], match[3] or ""
         target = Path(os.path.normpath(source.parent / address))
-        if "://" in address or address.startswith("mailto:") or target.is_relative_to(DOCS):
-            return match[0] if source.is_relative_to(DOCS) or "://" in address else _to(opening, target, anchor)
-        if target in places:
-            return _to(opening, target, anchor)
-        return opening[1:-2] if target.exists() else match[0]
-
-    def _to(opening: str, target: Path, anchor: str) -> str:
-        place = places.get(target, target.relative_to(DOCS) if target.is_relative_to(DOCS) else target)
+        if "://" in address or address.startswith("mailto:"):
+            return match[0]
+        if target.is_relative_to(DOCS):  # of the reference, too, which stands there only when it is made
+            place = target.relative_to(DOCS)
+        elif target in places:
+            place = places[target]
+        else:
+            return opening[1:-2] if target.exists() else match[0]
         return f"{opening}{os.path.relpath(place, here)}{anchor})"
 
     text, done = source.read_text("utf-8"), []
