@@ -1,12 +1,15 @@
 """Bars on a terminal, and nothing where there is none."""
 
 import io
+from uuid import UUID
 
 import pytest
 from rich.console import Console
 
 from penstock import Handler, Penstock
 from penstock.cli import progress
+from penstock.cli.operate import operate
+from penstock.engine import commands
 from tests.cli.conftest import Command
 
 
@@ -29,6 +32,22 @@ def test_what_is_too_much_for_one_transaction_is_done_in_chunks_while_one_waits(
     assert [(queue.name, queue.ready) for queue in app.queues.list()] == [("slow", 2500)]
     [operation] = app.operations.list()
     assert (operation.state, operation.done) == ("done", 2500)
+
+
+def test_ctrl_c_ends_an_operation_for_everybody(
+    app: Penstock, send: Handler[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send.enqueue_many([{"to": "x"}] * 1500)
+
+    def press_ctrl_c(id: UUID) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app.operations, "get", press_ctrl_c)
+    with pytest.raises(KeyboardInterrupt):
+        operate(app, "move", {"queue": "slow"}, True, kind="send")
+    [operation] = app.operations.list()
+    assert (operation.state, operation.done) == ("cancelled", 1000)
+    assert not app.engine.run(commands.ContinueOperation())
 
 
 def test_a_bar_is_shown_on_a_terminal_and_gone_in_the_end(
