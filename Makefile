@@ -16,7 +16,7 @@ help:  ## show the targets
 .venv/.ready: pyproject.toml recipes/pyproject.toml constraints.txt scripts/setup
 	@scripts/setup
 
-demo: .venv/.ready  ## start everything, run all four applications, and leave the files
+demo: .venv/.ready  ## start everything, run all four applications, leave the files; on a terminal, pages to play with until Ctrl-C
 	@scripts/get-chromium
 	@$(BIN)/python examples/demo.py
 
