@@ -1238,7 +1238,7 @@ CREATE FUNCTION penstock.queue_names() RETURNS text[]
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: queue_overview(integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.queue_overview(p_most integer DEFAULT 10000) RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision)
+CREATE FUNCTION penstock.queue_overview(p_most integer DEFAULT 10000) RETURNS TABLE(name text, paused boolean, settings jsonb, blocked bigint, scheduled bigint, ready bigint, running bigint, oldest_ready_seconds double precision, exact boolean)
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'

@@ -140,8 +140,9 @@ async def test_queues_are_counted_no_further_than_asked_for(app: Penstock, send:
     send.enqueue_many([{"to": "a"}] * 5)
     send.using(delay=60).enqueue_many([{"to": "a"}] * 5)
     for [queue] in (app.queues.list(most=3), await app.queues.alist(most=3)):
-        assert (queue.ready, queue.scheduled) == (3, 3)
+        assert (queue.ready, queue.scheduled, queue.exact) == (3, 3, False)
     [queue] = app.queues.list(most=100)
+    assert queue.exact
     assert (queue.ready, queue.scheduled) == (5, 5)
 
 

@@ -24,6 +24,7 @@ def test_list_as_json(penstock: Command, send: Handler[..., None]) -> None:
     oldest = queue.pop("oldest_ready_seconds")
     assert queue == {
         "name": "default", "paused": False, "settings": {}, "blocked": 0, "scheduled": 0, "ready": 1, "running": 0,
+            "exact": True,
     }  # fmt: skip
     assert oldest >= 0
 

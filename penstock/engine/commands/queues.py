@@ -28,6 +28,8 @@ class Queue(msgspec.Struct, frozen=True):
     ready: int
     running: int
     oldest_ready_seconds: float | None
+    exact: bool = True
+    """Whether jobs were counted to the end: where one asks for no more than so many, there may be more."""
 
 
 class QueueStats(Repeatable[list[Queue]], frozen=True):

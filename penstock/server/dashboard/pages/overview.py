@@ -44,6 +44,7 @@ class QueueRow:
     limit: int | None
     workers: int
     parts: Sequence[Part]
+    exact: bool
 
     @property
     def late(self) -> bool:
@@ -85,6 +86,7 @@ def _row(queue: Queue, workers: int, deepest: int) -> QueueRow:
         queue.name, queue.paused, queue.ready, queue.running, queue.scheduled, queue.blocked,
         queue.oldest_ready_seconds, limit if isinstance(limit, int) else None, workers,
         _parts(deepest, running=queue.running, ready=queue.ready, later=queue.scheduled + queue.blocked),
+        queue.exact,
     )  # fmt: skip
 
 
@@ -104,8 +106,9 @@ def _figures(queues: Sequence[QueueRow], workers: Sequence[LiveWorker]) -> list[
     oldest = max((queue.oldest for queue in queues if queue.oldest is not None), default=None)
     paused = sum(queue.paused for queue in queues)
     hosts = len({worker.host for worker in workers})
+    more = "" if all(queue.exact for queue in queues) else "+"
     return [
-        Figure("Ready", words.short(ready), f"{words.short(later)} more later", "/jobs?state=ready"),
+        Figure("Ready", words.short(ready) + more, f"{words.short(later)} more later", "/jobs?state=ready"),
         Figure("Running", words.short(running), f"in {_counted(len(queues), 'queue')}", "/jobs?state=running"),
         Figure("Oldest ready", words.duration(oldest), _paused(paused), "/jobs?state=ready",
                "paused" if oldest is not None and oldest > LATE else ""),

@@ -7,5 +7,6 @@ returns table (
 )
 language sql stable
 as $$
-  select * from penstock.queue_overview(2147483647)
+  select o.name, o.paused, o.settings, o.blocked, o.scheduled, o.ready, o.running, o.oldest_ready_seconds
+    from penstock.queue_overview(2147483647) as o
 $$;
