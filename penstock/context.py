@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.callbacks import make_url
 from penstock.engine.commands import (
     NULL,
     CompleteAndEnqueue,
@@ -214,6 +215,15 @@ class JobContext:
     def random(self) -> float:
         """A number from 0 to 1, the same in every run of the job."""
         return self._replay.random()
+
+    def callback_url(self, event: str, *, expires: float = 7 * 86_400.0, secret: str | None = None) -> str:
+        """An address for a provider to call back once, within `expires` seconds: what it POSTs there as JSON is the
+        payload of `wait_for(event, key=str(ctx.id))`. It begins with PENSTOCK_PUBLIC_URL.
+
+        With `secret="STRIPE"` the server takes only what is signed as Standard Webhooks with the secret in
+        PENSTOCK_CALLBACK_SECRET_STRIPE.
+        """
+        return make_url(self.id, event, self._replay.name(f"callback_url {event}"[:200]), expires, secret)
 
     def _progress_said(self) -> Progress | None:
         """What is to be written before the job leaves its worker."""

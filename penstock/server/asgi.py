@@ -18,7 +18,7 @@ from penstock.server.auth.authenticate import Authenticator
 from penstock.server.auth.development import SignIn
 from penstock.server.dashboard import Dashboard
 from penstock.server.dependencies import Services
-from penstock.server.events import approvals
+from penstock.server.events import approvals, callbacks
 from penstock.server.events import routes as events
 from penstock.server.files import routes as files
 from penstock.server.files.links import artifact_links
@@ -94,7 +94,7 @@ class Server:
         for router in self.services.app.routers:
             api.include_router(router)
         own = api.routes[built_in:]
-        for room in (jobs, events, approvals, sse, files, operations, work, module):
+        for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module):
             api.include_router(room.router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:

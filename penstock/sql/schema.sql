@@ -1690,6 +1690,12 @@ CREATE FUNCTION penstock.take_back(p_flow penstock.jobs) RETURNS void
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: take_callback(uuid, text, text, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_callback(p_job uuid, p_step text, p_event text, p_payload jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: take_event(text, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_event(p_event text, p_key text) RETURNS jsonb
     LANGUAGE plpgsql
@@ -2292,7 +2298,7 @@ CREATE TABLE penstock.steps (
 );
 
 -- Name: COLUMN steps.kind; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.steps.kind IS 'step, value, sleep, call, event or approval.';
+COMMENT ON COLUMN penstock.steps.kind IS 'step, value, sleep, call, event, approval or callback.';
 
 -- Name: COLUMN steps.number; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.steps.number IS 'Which of the handler''s steps it was; null for one that ran beside others, whose order is nobody''s choice.';
@@ -3981,6 +3987,10 @@ GRANT ALL ON FUNCTION penstock.take_approval(p_job uuid, p_step text, p_approved
 -- Name: FUNCTION take_back(p_flow penstock.jobs); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.take_back(p_flow penstock.jobs) TO service_role;
+
+-- Name: FUNCTION take_callback(p_job uuid, p_step text, p_event text, p_payload jsonb); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_callback(p_job uuid, p_step text, p_event text, p_payload jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_callback(p_job uuid, p_step text, p_event text, p_payload jsonb) TO service_role;
 
 -- Name: FUNCTION take_event(p_event text, p_key text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_event(p_event text, p_key text) FROM PUBLIC;

@@ -106,6 +106,15 @@ class ApproveMine(Command[str | None], frozen=True):
     step: str | None = None
 
 
+class TakeCallback(Command[bool], frozen=True):
+    """What a provider has called back with. False when it was taken before, or the job is over."""
+
+    job: UUID
+    step: str
+    event: str
+    payload: msgspec.Raw
+
+
 class AskedApproval(msgspec.Struct, frozen=True):
     """What a job asks, and nobody has answered yet."""
 

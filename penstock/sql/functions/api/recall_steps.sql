@@ -1,4 +1,4 @@
--- What earlier runs of a job did and wait for, for its holder, in order. Raises PS004 for anybody else. Of a wait, `waits` tells whether
+-- What earlier runs of a job did and wait for, for its holder, in order; not what others told it. Raises PS004 for anybody else. Of a wait, `waits` tells whether
 -- what it waits for is not there yet; of a call, the output has its jobs: [{"id", "kind", "state", "output", "error"}].
 create or replace function penstock.recall_steps(p_lease bigint, p_id uuid, p_claims int)
 returns table (name text, output jsonb, kind text, number int, version int, waits boolean)
@@ -27,7 +27,7 @@ begin
         from jsonb_array_elements_text(s.output->'ids') with ordinality as i (id, place)
         left join penstock.all_jobs as c on c.id = i.id::uuid
     ) as called on s.kind = 'call'
-   where s.job = p_id
+   where s.job = p_id and s.kind <> 'callback'
    order by s.number, s.done_at, s.name;
 end
 $$;
