@@ -12,6 +12,7 @@ def main() -> None:
         from penstock.extras import needs
 
         with needs("cli", "the penstock command"):
+            import penstock.engine.postgres  # noqa: F401 - first: it says what is missing when psycopg finds no libpq
             from penstock.cli.commands import main
     except ImportError as error:
         if not hasattr(error, "extra"):  # a MissingExtra, which may be why its class cannot be imported

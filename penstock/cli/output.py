@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import msgspec
+import psycopg
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -16,11 +17,8 @@ from penstock.cli.hints import with_hint
 from penstock.cli.interrupt import INTERRUPTED, interruptible
 from penstock.embedded.errors import EmbeddedError
 from penstock.errors import PenstockError
-from penstock.extras import MissingExtra, needs_libpq
+from penstock.extras import MissingExtra
 from penstock.logs import escaped_in_json, shown
-
-with needs_libpq():
-    import psycopg
 
 # a pipe has no width: do not fold what a script or a pager will read
 out = Console(width=None if sys.stdout.isatty() else 200)
