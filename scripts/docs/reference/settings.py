@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import get_args
 
+from penstock.callbacks import VARIABLE as CALLBACK_SECRET
 from penstock.engine.faults import TIMEOUT
 from penstock.queue import Settings
 from penstock.server.settings import ServerSettings
@@ -22,6 +23,12 @@ ELSEWHERE = [
         "Seconds after which a program that enqueues or asks gets `DatabaseUnavailable`. For the server see above.",
     ),
     ("PENSTOCK_PUSH_ALLOW", "", "Networks that push kinds may reach though they are private: `10.0.0.0/8,fd00::/8`."),
+    (
+        f"{CALLBACK_SECRET}…",
+        "",
+        "A secret of Standard Webhooks that a provider signs its callbacks with, several with commas between them; "
+        '`ctx.callback_url(…, secret="STRIPE")` names the end of the variable.',
+    ),
     ("PENSTOCK_PG_BIN", "that of `penstock[embedded]`", "The bin folder of the Postgres that is embedded."),
     ("PENSTOCK_TEST_URL", "an embedded Postgres", "The server on which the test fixtures make their databases."),
     ("NO_COLOR", "", "Logs on a terminal without colours, if it is set to anything."),
