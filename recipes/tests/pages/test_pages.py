@@ -92,14 +92,14 @@ async def test_bookmarks(tab: Page, recipes: Site) -> None:
     await address.fill("http://10.0.0.1/")
     await tab.get_by_role("button", name="Keep it").click()
     await expect(tab.get_by_role("alert")).to_contain_text("private")
-    await address.fill(recipes.website.at("/card.png"))
+    await address.fill(recipes.website.at("/report.pdf"))
     await address.press("Enter")
     card = tab.locator("article")
-    await expect(card).to_contain_text("400 × 200")
+    await expect(card).to_contain_text("PDF, 2 pages")
     await has_loaded(tab, ".shot img")
     await expect(card.locator("penstock-progress")).to_have_count(0)
     await check_looks(tab)
-    await tab.get_by_role("button", name="Delete card.png").click()
+    await tab.get_by_role("button", name="Delete Annual report").click()
     await expect(tab.get_by_text("Nothing is kept yet")).to_be_visible()
 
 
@@ -163,9 +163,12 @@ async def test_what_is_refused_beside_a_form_is_said_too(tab: Page, recipes: Sit
 
 
 @pytest.mark.slow
-async def test_a_page_is_bookmarked_with_a_screenshot(tab: Page, recipes: Site) -> None:
+async def test_a_page_is_bookmarked_with_a_screenshot_and_a_picture_with_its_words(tab: Page, recipes: Site) -> None:
     await open_page(tab, recipes, "/bookmarks")
-    await tab.get_by_label("Address").fill(recipes.website.at("/"))
-    await tab.get_by_role("button", name="Keep it").click()
-    await expect(tab.locator("article h2")).to_have_text("Penstock & co")
+    for path in ("/card.png", "/"):
+        await tab.get_by_label("Address").fill(recipes.website.at(path))
+        await tab.get_by_role("button", name="Keep it").click()
+    await expect(tab.locator("article h2")).to_have_text(["Penstock & co", "card.png"])
     await has_loaded(tab, ".shot:not(.whole) img")
+    await has_loaded(tab, ".shot.whole img")
+    await expect(tab.locator("article").nth(1)).to_contain_text("PENSTOCK 42")

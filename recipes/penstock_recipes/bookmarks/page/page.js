@@ -10,8 +10,9 @@ const more = document.querySelector("#more");
 const empty = h("p", { class: "empty" }, "Nothing is kept yet. Pages, pictures and PDFs will do.");
 
 onSubmit(form, async (given) => {
-  const { data } = await request(`${API}/add/data`, { method: "POST", body: { url: given.get("url") } });
-  form.reset();
+  const url = given.get("url");
+  const { data } = await request(`${API}/add/data`, { method: "POST", body: { url } });
+  if (form.elements.url.value === url) form.reset(); // the next one may have been written meanwhile
   empty.remove();
   cards.prepend(card(data));
 });
