@@ -1,11 +1,12 @@
 """Contexts of a run without a queue: steps and outputs are kept in memory, only a transaction is real."""
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from uuid import UUID
 
 from penstock.artifact import Artifact, ArtifactState, NewArtifact
 from penstock.context import Context, Earlier, Report, SyncContext
@@ -14,10 +15,11 @@ from penstock.engine import commands
 from penstock.engine.commands.command import Command
 from penstock.engine.protocol import Engine
 from penstock.errors import ArtifactExists, PenstockError
-from penstock.job import ClaimedJob, Lease, NewJob
-from penstock.json import loads
+from penstock.job import ClaimedJob, JobState, Lease, NewJob
+from penstock.json import encode_output, loads
 from penstock.keeper import achunks_of, chunks_of
-from penstock.replay import Replay
+from penstock.outcome import Cancel, Fail
+from penstock.replay import Approval, Asking, Called, Replay
 from penstock.storage import PutChoices, Source
 from penstock.storage.job_files import checked_metadata
 
@@ -79,8 +81,14 @@ class Notes:
 
     outputs: list[Earlier]
     steps: dict[str, Any]
+    events: dict[str | tuple[str, str], list[Any]] = field(default_factory=dict)
+    """Payloads by the event, or by the event and its key, in the order they are had."""
+    answers: dict[str, bool | Approval] = field(default_factory=dict)
+    """By the question."""
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
     progress: list[Report] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    called: dict[UUID, NewJob] = field(default_factory=dict)
 
     def answer(self, command: Command[Any]) -> Any:
         """What an engine would say of the job's steps."""
@@ -90,15 +98,59 @@ class Notes:
             case commands.RememberStep(name=name, output=output):
                 self.steps[name] = loads(bytes(output))
                 return True
+            case commands.Suspend(step=step):
+                return self._wait(step)
             case _:
                 raise NotImplementedError(f"run_inline does not know {type(command).__name__}")
 
+    def _wait(self, step: commands.WaitingStep) -> commands.SuspendedJob | None:
+        """What a job that waits finds when it comes back; None when that would never come."""
+        found: dict[str, Any] = {}
+        if step.kind == "sleep":
+            self.now = step.until or self.now + timedelta(seconds=step.seconds or 0)
+        elif step.kind == "approval":
+            answer = self.answers.get(step.about["question"])
+            if isinstance(answer, Approval):
+                found = {"payload": {"approved": answer.approved, "by": answer.by, "comment": answer.comment}}
+            elif answer is not None:
+                found = {"payload": {"approved": answer, "by": "tester"}}
+        else:
+            name, key = step.event or "", step.key or ""
+            kept = next((each for each in (self.events.get((name, key)), self.events.get(name)) if each), None)
+            if kept:
+                found = {"payload": loads(encode_output(kept.pop(0)))}
+        if found:
+            found["emitted_at"] = self.now.isoformat()
+        elif step.kind != "sleep":
+            if step.timeout is None:
+                return None
+            self.now += timedelta(seconds=step.timeout)
+        return commands.SuspendedJob(JobState.RUNNING, output=found)
+
+
+def _came_of(job: NewJob, output: object, error: str | None) -> dict[str, Any]:
+    state = JobState.SUCCEEDED if error is None else JobState.FAILED
+    return {"id": str(job.id), "kind": job.kind, "state": state, "output": output, "error": error}
+
+
+class _InlineReplay(Replay):
+    """Keeps the jobs that are called, as they know their function."""
+
+    def __init__(self, job: ClaimedJob, notes: Notes) -> None:
+        super().__init__(job, _NO_LEASE, fresh=False)
+        self._notes = notes
+
+    def call(self, name: str, jobs: Sequence[NewJob], said: commands.Progress | None) -> Asking[list[Called]]:
+        self._notes.called |= {job.id: job for job in jobs}
+        return super().call(name, jobs, said)
+
 
 class InlineContext(Context):
-    def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
+    def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes, run: Callable[[NewJob], Awaitable[Any]]) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
-        self._replay = Replay(job, _NO_LEASE, fresh=False)
+        self._replay = _InlineReplay(job, notes)
+        self._run = run
 
     @property
     def enqueued(self) -> list[NewJob]:
@@ -123,15 +175,29 @@ class InlineContext(Context):
                 await self._transaction.connection.execute("commit")
         return True
 
+    async def now(self) -> datetime:
+        return await self.step(self._replay.name("now"), lambda: self._notes.now)
+
     async def _ask(self, command: Command[T]) -> T:
+        if isinstance(command, commands.Suspend) and command.step.kind == "call":
+            called = [self._notes.called[id] for id in command.step.ids or ()]
+            output = {"jobs": [await self._of_called(job) for job in called]}
+            return cast("T", commands.SuspendedJob(JobState.RUNNING, output=output))
         return cast("T", self._notes.answer(command))
+
+    async def _of_called(self, job: NewJob) -> dict[str, Any]:
+        try:
+            return _came_of(job, loads(encode_output(await self._run(job))), None)
+        except (Exception, Cancel, Fail) as error:
+            return _came_of(job, None, str(error) or type(error).__name__)
 
 
 class SyncInlineContext(SyncContext):
-    def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes) -> None:
+    def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes, run: Callable[[NewJob], Any]) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
-        self._replay = Replay(job, _NO_LEASE, fresh=False)
+        self._replay = _InlineReplay(job, notes)
+        self._run = run
 
     @property
     def enqueued(self) -> list[NewJob]:
@@ -156,8 +222,21 @@ class SyncInlineContext(SyncContext):
                 self._transaction.connection.execute("commit")
         return True
 
+    def now(self) -> datetime:
+        return self.step(self._replay.name("now"), lambda: self._notes.now)
+
     def _ask(self, command: Command[T]) -> T:
+        if isinstance(command, commands.Suspend) and command.step.kind == "call":
+            called = [self._notes.called[id] for id in command.step.ids or ()]
+            output = {"jobs": [self._of_called(job) for job in called]}
+            return cast("T", commands.SuspendedJob(JobState.RUNNING, output=output))
         return cast("T", self._notes.answer(command))
+
+    def _of_called(self, job: NewJob) -> dict[str, Any]:
+        try:
+            return _came_of(job, loads(encode_output(self._run(job))), None)
+        except (Exception, Cancel, Fail) as error:
+            return _came_of(job, None, str(error) or type(error).__name__)
 
 
 @contextmanager

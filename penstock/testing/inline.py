@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
@@ -11,10 +11,11 @@ import msgspec
 
 from penstock.context import Earlier, JobContext, Report
 from penstock.errors import InvalidArguments, InvalidInput, PenstockError
-from penstock.handler import Handler
-from penstock.job import ClaimedJob, JobState, NewJob, new_job_id
-from penstock.json import encode_output, from_builtin, loads, return_type
+from penstock.handler import Handler, Options
+from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob, new_job_id
+from penstock.json import MAX_PAYLOAD, encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
+from penstock.replay import Approval
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
 from penstock.worker.calling import one_for_each
 from penstock.worker.run import outcome_raised
@@ -44,6 +45,41 @@ class InlineRun(Generic[R]):
     enqueued: list[NewJob]
     steps: dict[str, Any]
     artifacts: dict[str, bytes]
+    ended_at: datetime
+    """By the clock of the run, which its sleeps have moved."""
+
+
+Events = Mapping[str | tuple[str, str], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What happens around a run."""
+
+    events: dict[str | tuple[str, str], list[Any]]
+    answers: dict[str, bool | Approval]
+    results: Mapping[str, object]
+    now: datetime
+    given: Mapping[str, bool]
+
+    @classmethod
+    def of(
+        cls,
+        events: Events | None,
+        answers: Mapping[str, bool | Approval] | None,
+        results: Mapping[str, object] | None,
+        now: datetime | None,
+    ) -> "Script":
+        if now is not None and now.tzinfo is None:
+            raise InvalidInput("now", "needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
+        all_given = {"events": events, "answers": answers, "results": results, "now": now}
+        return cls(
+            {name: list(payloads) for name, payloads in (events or {}).items()},
+            dict(answers or {}),
+            results or {},
+            now or datetime.now(UTC),
+            {name: value is not None for name, value in all_given.items()},
+        )
 
 
 # by hand: it has an event loop of its own, if it needs one
@@ -54,14 +90,23 @@ def run_inline(
     outputs: Iterable[object] = (),
     steps: dict[str, Any] | None = None,
     attempt: int = 1,
+    events: Events | None = None,
+    answers: Mapping[str, bool | Approval] | None = None,
+    results: Mapping[str, object] | None = None,
+    now: datetime | None = None,
     **kwargs: object,
 ) -> InlineRun[R]:
     """Runs the handler as a worker would: its arguments and its result are checked and pass through JSON.
 
     `outputs` is what ctx.outputs() finds: results, or Earlier values. `steps` is what ctx.step remembers, by name; the
     dict is written to, so that a run after a failed one can be given the same. What the handler raises is raised.
+
+    Sleeps take no time: `ctx.now()` and the run's `ended_at` are as late as they would be, from `now` on. `events` has
+    a list of payloads for each event, or for (event, key), and `answers` what people say to each question; what waits
+    for anything else times out, or ends the run as Suspended. Handlers that it calls are run here too, but those whose
+    kind is in `results`: what that says they return, or an exception that they raise.
     """
-    call = _Call(handler, args, kwargs, outputs, steps, attempt)
+    call = _Call(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
     return run_here("arun_inline", call.arun) if call.is_async else call.run()
 
 
@@ -72,10 +117,14 @@ async def arun_inline(
     outputs: Iterable[object] = (),
     steps: dict[str, Any] | None = None,
     attempt: int = 1,
+    events: Events | None = None,
+    answers: Mapping[str, bool | Approval] | None = None,
+    results: Mapping[str, object] | None = None,
+    now: datetime | None = None,
     **kwargs: object,
 ) -> InlineRun[R]:
     """The same where an event loop runs. A handler that is not async runs in a thread."""
-    call = _Call(handler, args, kwargs, outputs, steps, attempt)
+    call = _Call(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
     return await call.arun() if call.is_async else await asyncio.to_thread(call.run)
 
 
@@ -90,11 +139,15 @@ class _Call(Generic[R]):
         outputs: Iterable[object],
         steps: dict[str, Any] | None,
         attempt: int,
+        script: Script,
     ) -> None:
-        _refuse_unclear(handler, {"outputs": outputs != (), "steps": steps is not None, "attempt": attempt != 1})
+        given = {"outputs": outputs != (), "steps": steps is not None, "attempt": attempt != 1}
+        _refuse_unclear(handler, given | dict(script.given))
         self.is_async = inspect.iscoroutinefunction(handler.function)
         self._handler = handler
-        self._notes = Notes([_earlier(each) for each in outputs], {} if steps is None else steps)
+        remembered = {} if steps is None else steps
+        self._notes = Notes([_earlier(each) for each in outputs], remembered, script.events, script.answers, script.now)
+        self._script = script
         self._batch = handler.options.batch is not None
         jobs = _jobs_of_batch(handler, args, kwargs) if self._batch else [handler.prepare(*args, **kwargs)]
         self._job = _claimed(jobs[0], attempt)
@@ -103,7 +156,7 @@ class _Call(Generic[R]):
         self._args, self._kwargs = ([self._items], {}) if self._batch else bound[0]
 
     def run(self) -> InlineRun[R]:
-        ctx = SyncInlineContext(self._job, self._handler._engine, self._notes)
+        ctx = SyncInlineContext(self._job, self._handler._engine, self._notes, self._run_called)
         try:
             result = self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)
@@ -119,7 +172,7 @@ class _Call(Generic[R]):
             ctx.let_go()
 
     async def arun(self) -> InlineRun[R]:
-        ctx = InlineContext(self._job, self._handler._engine, self._notes)
+        ctx = InlineContext(self._job, self._handler._engine, self._notes, self._arun_called)
         try:
             result = await self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)
@@ -134,20 +187,48 @@ class _Call(Generic[R]):
         finally:
             await ctx.let_go()
 
+    # by hand: it has an event loop of its own, if it needs one
+    def _run_called(self, job: NewJob) -> Any:
+        if job.kind in self._script.results:
+            return _scripted(self._script.results[job.kind])
+        call = self._of_called(job)
+        return self._given_by(asyncio.run(call.arun()) if call.is_async else call.run())
+
+    async def _arun_called(self, job: NewJob) -> Any:
+        if job.kind in self._script.results:
+            return _scripted(self._script.results[job.kind])
+        call = self._of_called(job)
+        return self._given_by(await call.arun() if call.is_async else await asyncio.to_thread(call.run))
+
+    def _of_called(self, job: NewJob) -> "_Call[Any]":
+        function = job.function if isinstance(job, PreparedJob) else None
+        if function is None:
+            raise InvalidInput("results", f"must say what {job.kind!r} returns: it was not made by a handler")
+        handler: Handler[..., Any] = Handler(self._handler._engine, function, job.kind, Options(), MAX_PAYLOAD)
+        # what happens around it happens to those it calls, too
+        script = replace(self._script, now=self._notes.now, given={})
+        return _Call(handler, (), loads(job.args), (), None, 1, script)
+
+    def _given_by(self, run: "InlineRun[Any]") -> Any:
+        if run.outcome is not None:
+            raise run.outcome
+        self._notes.now = max(self._notes.now, run.ended_at)
+        return run.output
+
     def _with(self, ctx: JobContext) -> list[Any]:
         return [ctx, *self._args] if self._handler.arguments.takes_context else self._args
 
     def _ended(self, result: Any, enqueued: list[NewJob]) -> InlineRun[R]:
         progress, steps, artifacts = self._notes.progress, self._notes.steps, self._notes.artifacts
         if isinstance(result, OUTCOMES):
-            return InlineRun(None, result, progress, [], steps, artifacts)
+            return InlineRun(None, result, progress, [], steps, artifacts, self._notes.now)
         output: Any
         if self._batch:
             output = [_of_one_job(each) for each in one_for_each(result, len(self._items))]
         else:
             kind = return_type(self._handler.function)
             output = msgspec.convert(_through_json(result), kind, dec_hook=from_builtin, str_keys=True)
-        return InlineRun(output, None, progress, enqueued, steps, artifacts)
+        return InlineRun(output, None, progress, enqueued, steps, artifacts, self._notes.now)
 
 
 def _refuse_unclear(handler: Handler[..., Any], given: Mapping[str, bool]) -> None:
@@ -169,6 +250,12 @@ def _jobs_of_batch(handler: Handler[..., Any], args: Sequence[Any], kwargs: Mapp
 def _only(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     [one] = [*args, *kwargs.values()]
     return one
+
+
+def _scripted(result: object) -> object:
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def _of_one_job(result: Any) -> Any:

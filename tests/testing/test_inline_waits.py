@@ -1,0 +1,61 @@
+"""run_inline of handlers that wait: events, answers and results are told, and sleeps take no time."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from penstock import Approval, Context, InvalidInput, Penstock, SyncContext
+from penstock.errors import CallFailed, WaitTimeout
+from penstock.outcome import Suspended
+from penstock.testing import arun_inline, run_inline
+
+START = datetime(2026, 1, 31, tzinfo=UTC)
+
+
+@pytest.fixture
+def app() -> Penstock:
+    return Penstock("postgresql://nobody@127.0.0.1:1/nothing")
+
+
+def test_an_order_is_told_all_that_it_waits_for(app: Penstock) -> None:
+    @app.job
+    async def pack(order: int, at: datetime) -> str:
+        return f"{order} at {at:%H}"
+
+    @app.job
+    async def sell(ctx: Context, order: int) -> list[object]:
+        answer = await ctx.approve("Sell it?", timeout=60)
+        paid = [await ctx.wait_for("paid", key=str(order)), await ctx.wait_for("paid")]
+        await ctx.sleep(days=3)
+        packed = await ctx.call(pack, order, await ctx.now())
+        return [answer.by, *paid, packed, *await ctx.gather(pack.prepare(1, START), pack.prepare(2, START))]
+
+    run = run_inline(
+        sell, 7, now=START, answers={"Sell it?": Approval(True, "ada", START)},
+        events={("paid", "7"): [{"amount": 1}], "paid": ["second"]},
+    )  # fmt: skip
+    assert run.output == ["ada", {"amount": 1}, "second", "7 at 00", "1 at 00", "2 at 00"]
+    assert run.ended_at == START + timedelta(days=3)
+    assert run_inline(sell, 7, answers={"Sell it?": True}).outcome == Suspended("wait for paid 7")
+    with pytest.raises(WaitTimeout):
+        run_inline(sell, 7)
+
+
+async def test_results_of_called_handlers_are_told_or_they_are_run(app: Penstock) -> None:
+    @app.job
+    def halve(n: int) -> int:
+        if n % 2:
+            raise ValueError("odd")
+        return n // 2
+
+    @app.job
+    def total(ctx: SyncContext, *, most: int) -> list[object]:
+        ctx.sleep(hours=1)
+        came = ctx.gather(*(halve.prepare(n) for n in range(most)), return_exceptions=True)
+        return [each.error if isinstance(each, CallFailed) else each for each in came]
+
+    assert (await arun_inline(total, most=3)).output == [0, "odd", 1]
+    assert run_inline(total, most=2, results={"halve": 9}).output == [9, 9]
+    assert run_inline(total, most=1, results={"halve": OSError("no disk")}).output == ["no disk"]
+    with pytest.raises(InvalidInput, match="now"):
+        run_inline(total, most=1, now=datetime(2026, 1, 1))
