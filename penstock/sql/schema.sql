@@ -1630,7 +1630,7 @@ CREATE FUNCTION penstock.statistics_series(p_since timestamp with time zone, p_s
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: steps_of(uuid); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.steps_of(p_job uuid) RETURNS TABLE(name text, output jsonb, done_at timestamp with time zone)
+CREATE FUNCTION penstock.steps_of(p_job uuid) RETURNS TABLE(name text, output jsonb, done_at timestamp with time zone, kind text, waits boolean, until timestamp with time zone, jobs jsonb)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 

@@ -125,3 +125,36 @@ async def test_operators_answer_on_the_dashboard(app: Penstock, operator: Browse
     assert "in stock" in (await operator.get("/audit")).text
     viewer = await operator.sign_in(token_of("vera", "viewer"))
     assert (await viewer.do("/approvals/answer", answer="yes", **form)).status_code == 403
+
+
+async def test_a_jobs_page_tells_what_it_waits_for(app: Penstock, operator: Browser) -> None:
+    @app.job
+    async def pack() -> str:
+        return "packed"
+
+    @app.job
+    async def sell(ctx: Context) -> None:
+        await ctx.step("charge", str, "charged")
+        await ctx.sleep(seconds=0)
+        await ctx.call(pack)
+        await ctx.wait_for("paid", key="7", timeout=3600)
+        await ctx.approve("Ship it?")
+        await ctx.sleep(days=3)
+
+    handle = await sell.aenqueue()
+    path = f"/jobs/{handle.id}"
+    await adrain(app)
+    page = (await operator.get(path)).text
+    assert "waits for paid 7, at most until" in page
+    [child] = (await app.jobs.alist(parent=handle.id)).jobs
+    assert page.count(f"/jobs/{child.id}") >= 1
+    assert page.index("charge") < page.index("sleep") < page.index("call pack")
+    await app.aemit("paid", key="7", payload={"amount": 12})
+    await adrain(app)
+    page = (await operator.get(path)).text
+    assert "waits for a person (approve: Ship it?)" in page
+    assert "Answer it" in page
+    assert "amount" in page
+    await app.operator("ada").aapprove(handle.id)
+    await adrain(app)
+    assert "sleeps until" in (await operator.get(path)).text

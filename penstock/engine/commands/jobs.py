@@ -75,14 +75,20 @@ class TreeJob(msgspec.Struct, frozen=True):
     state: JobState
 
 
-class FinishedStep(msgspec.Struct, frozen=True):
+class TakenStep(msgspec.Struct, frozen=True):
+    """A step of a job: done, or it `waits` for what it is about. Of a call, the first of the jobs it called."""
+
     name: str
     output: Any
     done_at: datetime
+    kind: str
+    waits: bool
+    until: datetime | None
+    jobs: Sequence["TreeJob"] | None
 
 
-class StepsOf(Repeatable[list[FinishedStep]], frozen=True):
-    """What a job has remembered of itself, in the order it was done."""
+class StepsOf(Repeatable[list[TakenStep]], frozen=True):
+    """What a job has remembered of itself and waits for, in its order."""
 
     job: UUID
 

@@ -15,6 +15,7 @@ comment on column penstock.steps.version is
 -- they take and give more from here on
 drop function if exists penstock.remember_step(bigint, uuid, int, text, jsonb);
 drop function if exists penstock.recall_steps(bigint, uuid, int);
+drop function if exists penstock.steps_of(uuid);
 
 -- Where events and those who wait for them meet: whoever emits one or comes to wait locks the row, so that neither misses the other.
 -- A row of its own for each, because an open transaction of a caller must hold up nobody but those who wait for the same.

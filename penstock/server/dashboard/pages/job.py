@@ -8,7 +8,7 @@ from uuid import UUID
 
 from penstock.artifact import Artifact
 from penstock.engine import commands
-from penstock.engine.commands import Operation, RunningJob
+from penstock.engine.commands import Operation, RunningJob, TakenStep
 from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
 from penstock.server.dashboard.files import preview_of, read_text
@@ -62,12 +62,12 @@ async def job(look: Look) -> Context:
         "output": seen(job.output),
         "has_secrets": masked(job.args) != job.args or masked(job.output) != job.output,
         "revealed": reveal,
-        "line": _line(job, worker, reveal=reveal),
+        "line": _line(job, worker, next((step for step in steps if step.waits), None), reveal=reveal),
         "worker": worker,
         "parent": parents[0] if parents else None,
         "children": children[:CHILDREN],
         "more_children": len(children) > CHILDREN,
-        "steps": [(step.name, seen(step.output), step.done_at) for step in steps],
+        "steps": [(step, seen(step.output)) for step in steps],
         "files": await _files(look, job),
         "progress": {name: job.progress.get(name) for name in _PROGRESS},
         "queues": look.services.app.queue_names,
@@ -141,7 +141,9 @@ async def _worker(look: Look, job: Job) -> tuple[str, RunningJob] | None:
     return None
 
 
-def _line(job: Job, worker: tuple[str, RunningJob] | None, *, reveal: bool) -> Sequence[Moment]:
+def _line(
+    job: Job, worker: tuple[str, RunningJob] | None, waits: TakenStep | None, *, reveal: bool
+) -> Sequence[Moment]:
     """What happened to it, in order."""
     text = _plainly if reveal else masked_text
     line = [Moment("ready", "enqueued", job.created_at)]
@@ -156,6 +158,8 @@ def _line(job: Job, worker: tuple[str, RunningJob] | None, *, reveal: bool) -> S
         line.append(Moment("cancelled", "cancelled", job.finished_at))
     elif job.state is JobState.FAILED:
         line.append(Moment("failed", "given up", job.finished_at))
+    elif waits is not None and job.state in (JobState.SCHEDULED, JobState.BLOCKED):
+        line.append(Moment(job.state.value, _what_it_waits_for(waits), waits.until))
     elif job.state is JobState.SCHEDULED:
         line.append(Moment("scheduled", f"attempt {job.attempt + 1} is due", job.run_at))
     elif job.state is JobState.BLOCKED:
@@ -163,6 +167,17 @@ def _line(job: Job, worker: tuple[str, RunningJob] | None, *, reveal: bool) -> S
     else:
         line.append(Moment("ready", f"ready for attempt {job.attempt + 1}", job.run_at))
     return line
+
+
+def _what_it_waits_for(step: TakenStep) -> str:
+    match step.kind:
+        case "sleep":
+            return "sleeps until"
+        case "approval":
+            return f"waits for a person ({step.name})" + (", at most until" if step.until else "")
+        case "event":
+            return step.name.replace("wait for", "waits for", 1) + (", at most until" if step.until else "")
+    return f"waits for the jobs it called ({step.name})"
 
 
 def _failure(error: dict[str, Any], text: Any) -> Moment:

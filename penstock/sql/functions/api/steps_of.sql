@@ -1,7 +1,28 @@
--- The steps that a job has finished so far, in their order: for whoever looks at it.
+-- What a job has done and waits for so far, in its order, for whoever looks at it. `waits`: what it waits for is not there yet; `until`:
+-- when it gives up, or wakes. Of a call, `jobs` are those it called.
 create or replace function penstock.steps_of(p_job uuid)
-returns table (name text, output jsonb, done_at timestamptz)
+returns table (name text, output jsonb, done_at timestamptz, kind text, waits boolean, until timestamptz, jobs jsonb)
 language sql stable
 as $$
-  select name, output, done_at from penstock.steps where job = p_job order by done_at, name
+  select s.name,
+         case s.kind when 'event' then s.output->'payload' when 'approval' then s.output->'payload'
+                     when 'sleep' then null when 'call' then null else s.output end,
+         s.done_at, s.kind,
+         case s.kind when 'sleep' then (s.output->>'until')::timestamptz > penstock.clock()
+                     when 'call' then coalesce(called.unfinished > 0, false)
+                     when 'event' then not s.output ?| '{emitted_at,timed_out}'
+                     when 'approval' then not s.output ?| '{emitted_at,timed_out}'
+                     else false end,
+         case when s.kind in ('sleep', 'event', 'approval') then (s.output->>'until')::timestamptz end,
+         called.jobs
+    from penstock.steps as s
+    left join lateral (
+      select jsonb_agg(jsonb_build_object('id', c.id, 'kind', c.kind, 'state', c.state) order by i.place) filter (where i.place <= 20)
+               as jobs,
+             count(*) filter (where c.finished_at is null) as unfinished
+        from jsonb_array_elements_text(s.output->'ids') with ordinality as i (id, place)
+        join penstock.all_jobs as c on c.id = i.id::uuid
+    ) as called on s.kind = 'call'
+   where s.job = p_job
+   order by s.number, s.done_at, s.name
 $$;
