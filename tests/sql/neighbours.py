@@ -56,6 +56,15 @@ insert into penstock.turns values ('bobs', 'bob', 1);
 select penstock.raise_horizon(), penstock.raise_floor('bobs'), penstock.raise_time_floor();
 insert into penstock.operations (id, created_at, total, total_is_exact, action, who, filter, options)
 values (penstock.uuid7(), now(), 1, true, 'retry', 'bob', '{}', '{}');
+insert into penstock.depths (at, queue, ready, running) values (now(), 'bobs', 1, 1);
+insert into penstock.failures (hour, id, last_at, attempts, jobs, kind, queue, message)
+values (now(), penstock.uuid7(), now(), 1, 1, 'export', 'bobs', 'of bob');
+insert into penstock.reports (at, runs, errors) values (now(), '["of bob"]', '[]');
+insert into penstock.statistics
+  (seconds, at, queue, kind, succeeded, failed, retried, cancelled, waited, ran, waited_seconds, ran_seconds)
+values (60, now(), 'bobs', 'export', 1, 1, 1, 1, '{}', '{}', 1, 1);
+insert into penstock.usage_sums values (current_date, 'org', 'bobs', 1, 1, 1, 1);
+insert into penstock.vitals (lease, number, memory) select id, 1, 1 from penstock.leases limit 1;
 insert into penstock.audit (at, who, action) values (now(), 'bob', 'retry');
 insert into penstock.queues (name) values ('bobs');
 insert into penstock.declared_queues (queue, settings) values ('bobs', '{"of": "bob"}');

@@ -147,7 +147,8 @@ _WRITES = [
 ]
 _COLUMN = """
 select attname from pg_attribute
- where attrelid = %s::regclass and attnum > 0 and attidentity = '' and attgenerated = '' order by attnum limit 1
+ where attrelid = %s::regclass and attnum > 0 and not attisdropped and attidentity = '' and attgenerated = ''
+ order by attnum limit 1
 """
 # A view that nobody can write to says so first; one that shows an identity, that this cannot be given.
 _NOT_FOR_VIEWS = (
