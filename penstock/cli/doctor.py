@@ -22,6 +22,7 @@ FAR = 0.02
 """Seconds of a round trip from which on the database is far away: every claim and every report takes one."""
 HEARD_WITHIN = 2.0
 OLD_SNAPSHOT = 600
+OVERDUE = 60
 SKEW = 5.0
 
 
@@ -121,10 +122,11 @@ def _notifications(app: Penstock, connection: Connection) -> Iterator[Finding]:
 
 def _snapshots(_: Penstock, connection: Connection) -> Iterator[Finding]:
     rows = connection.execute(
-        """select pid, coalesce(nullif(application_name, ''), backend_type),
+        """select pid, coalesce(nullif(application_name, ''), 'somebody'),
                   extract(epoch from now() - xact_start)::float
              from pg_stat_activity
-            where backend_xmin is not null and datname = current_database() and pid <> pg_backend_pid()
+            where backend_xmin is not null and backend_type = 'client backend'
+              and datname = current_database() and pid <> pg_backend_pid()
               and now() - xact_start > make_interval(secs => %s)
             order by xact_start limit 5""",
         [OLD_SNAPSHOT],
@@ -158,7 +160,7 @@ def _queues(app: Penstock, _: Connection) -> Iterator[Finding]:
 
 def _jobs(app: Penstock, _: Connection) -> Iterator[Finding]:
     overdue = app.engine.run(commands.NextRunAt())
-    if overdue is not None and (late := (datetime.now(UTC) - overdue).total_seconds()) > 60:
+    if overdue is not None and (late := (datetime.now(UTC) - overdue).total_seconds()) > OVERDUE:
         text = f"a job that was due {late:.0f} s ago is still scheduled: nobody tends the queues"
         yield Finding("bad", "maintenance", text, "start a worker with a database, or penstock.maintain() by pg_cron")
     for parked in app.engine.run(commands.ParkedJobs()):

@@ -1,9 +1,6 @@
 """What to do next, where an error says only what is wrong: those of the library, which any program may use, and of
 Postgres."""
 
-import psycopg
-from psycopg import errors as sql
-
 from penstock.engine.http.answers import ApiUnreachable, KeyRefused
 from penstock.errors import (
     JobCancelled,
@@ -13,6 +10,11 @@ from penstock.errors import (
     UnknownJob,
     UnknownKind,
 )  # fmt: skip
+from penstock.extras import needs_libpq
+
+with needs_libpq():
+    import psycopg
+    from psycopg import errors as sql
 
 _HINTS: list[tuple[type[Exception], str]] = [
     (UnknownJob, "`penstock jobs list` shows those that there are"),
