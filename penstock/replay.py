@@ -37,7 +37,19 @@ class Called(msgspec.Struct, frozen=True):
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """What a person answered: whether they agree, who it was, when, and what they had to say."""
+    """What a person answered: whether they agree, who it was, when, and what they had to say.
+
+    ```python
+    @app.job
+    async def ship(ctx: Context, order: int) -> str:
+        answer = await ctx.approve(f"Ship order {order}?")
+        return "shipped" if answer.approved else f"{answer.by} refused: {answer.comment}"
+
+    handle = ship.enqueue(7)
+    app.tick()
+    app.operator("ada").approve(handle.id)
+    ```
+    """
 
     approved: bool
     by: str

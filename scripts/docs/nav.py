@@ -28,7 +28,8 @@ NAV: list[Entry] = [
             {
                 "Jobs": [
                     "guides/enqueueing.md", "guides/transactions.md", "guides/retries.md", "guides/flows.md",
-                    "guides/limits.md", "guides/cron.md", "guides/artifacts.md", "guides/testing.md",
+                    "guides/durable-functions.md", "guides/limits.md", "guides/cron.md", "guides/artifacts.md",
+                    "guides/testing.md",
                 ]
             },
             {
