@@ -103,8 +103,10 @@ class Meter:
         self.measure("parked_jobs", commands.ParkedJobs())
         self.measure("workers", commands.Workers())
         self.measure("release_unknown", commands.ReleaseUnknown(lease, []))
-        self.measure("close_lease", commands.CloseLease(lease))
-        self.measure("expire_lease", commands.ExpireLease(lease))
+
+    def ends(self) -> None:
+        self.measure("close_lease", commands.CloseLease(self.lease))
+        self.measure("expire_lease", commands.ExpireLease(self.lease))
 
 
 def check(early: Costs, late: Costs) -> None:
@@ -133,6 +135,7 @@ def test_no_statement_walks_the_jobs_that_an_old_snapshot_keeps(connect: Connect
             meter.claims(queue)
         meter.enqueues("plain")
         meter.upkeep()
+        meter.ends()
         return meter.costs
 
     with old_snapshot(url):
