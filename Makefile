@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-recipes storm-recipes docs docs-serve clean clean-servers
+.PHONY: check-deploy help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-recipes storm-recipes docs docs-serve clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -80,6 +80,9 @@ bench-server: .venv/.ready  ## the API beside bare FastAPI, 5,000 streams beside
 
 bench-dashboard: .venv/.ready  ## every page's queries over 1M live and 10M finished jobs, a hundred dashboards open; half an hour
 	$(BIN)/python -m bench.dashboard $(ARGS)
+
+bench-durable: .venv/.ready  ## handlers that wait beside DBOS and Absurd, claims beside 100,000 that wait; some minutes
+	$(BIN)/python -m bench.durable $(ARGS)
 
 bench-recipes: .venv/.ready  ## exports and readings end to end, beside their budgets; two minutes
 	$(BIN)/python -m bench.recipes
