@@ -575,4 +575,4 @@ class Penstock:
 def _emitted(event: str, key: str, payload: object, keep: float) -> commands.Emit:
     if not event or not isinstance(event, str):
         raise InvalidInput("event", f"must be a name, not {event!r}")
-    return commands.Emit(event, key, Raw(encode_output(payload)), keep)
+    return commands.Emit(event, key, Raw(encode_output(payload, "payload")), keep)

@@ -50,9 +50,9 @@ def encode_args(args: Mapping[str, Any], limit: int = MAX_PAYLOAD, *, whole: str
     return encoded
 
 
-def encode_output(output: object) -> bytes:
-    """A handler's result as JSON."""
-    return encode_args({"output": output}, whole="output")[len(b'{"output":') : -1]
+def encode_output(output: object, name: str = "output") -> bytes:
+    """A handler's result as JSON, or another value; errors call it by the name."""
+    return encode_args({name: output}, whole=name)[len(name) + len(b'{"":') : -1]
 
 
 def clean(text: str) -> str:

@@ -188,7 +188,7 @@ class Replay:
             raise InvalidInput("by", f"must be 'operator' or 'owner', not {by!r}")
         if by == "owner" and self._job.owner is None:
             raise InvalidInput("by", "the job has no owner who could be asked")
-        about = {"question": clean(question), "details": msgspec.Raw(encode_output(details)), "by": by}
+        about = {"question": clean(question), "details": msgspec.Raw(encode_output(details, "details")), "by": by}
         given = self.name(name or f"approve: {question}"[:200])
         # by the job's id first: lists of what is asked go by it
         key = f"{self._job.id} {uuid5(self._job.id, given)}"

@@ -42,6 +42,7 @@ async def test_events_are_the_services_and_a_wrong_one_names_the_field(api: Api,
         ({"event": "paid", "keep": -1}, "keep"),
         ({"event": "paid", "keep": True}, "keep"),
         ({"event": "paid", "sent": 1}, "sent"),
+        ({"event": "paid", "payload": {"name": "a\0"}}, "payload.name"),
     ):
         refused = await api.service.post("/api/events", body)
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field), body

@@ -52,7 +52,9 @@ async def take_callback(token: str, request: Request, shared: Shared) -> Respons
     body = await request.body()
     refuse_many(body)
     payload = _verified(callback, request, body) if callback.secret else _read(body)
-    taken = commands.TakeCallback(callback.job, callback.step, callback.event, msgspec.Raw(encode_output(payload)))
+    taken = commands.TakeCallback(
+        callback.job, callback.step, callback.event, msgspec.Raw(encode_output(payload, "body"))
+    )
     if not await shared.app.engine.arun(taken):
         raise Problem(410, "somebody has called here before, or the job is over")
     return Response(status_code=204)

@@ -24,6 +24,13 @@ declare
   v_new boolean;
   v_job penstock.jobs;
 begin
+  if (p_step->>'number')::int > 10000 then
+    raise exception 'step %: is the %th of its job; call jobs instead of so many steps', v_name, p_step->>'number'
+      using errcode = 'PS001';
+  elsif pg_column_size(p_step) > 1048576 then
+    raise exception 'step %: what it asks is over 1 MiB; put the bytes into an artifact and pass its path', v_name
+      using errcode = 'PS003';
+  end if;
   if v_waits then
     perform penstock.lock_mailbox(p_step->>'event', coalesce(p_step->>'key', ''));
   end if;
