@@ -8,6 +8,8 @@ import pytest
 from penstock import Approval, Context, JobState, NothingAsked, Penstock, SyncContext
 from penstock.errors import WaitTimeout
 from penstock.testing import FakeClock, adrain
+from tests.kit.fixtures import Connect
+from tests.kit.until import until
 from tests.server.api import Api
 from tests.server.dashboard.browsing import Browser, token_of
 from tests.server.dashboard.conftest import operator, stranger, web
@@ -64,6 +66,26 @@ async def test_the_service_answers_once_and_sees_what_is_asked(api: Api, app: Pe
     await app.jobs.acancel(UUID(ids[1]))
     assert (await api.service.post(f"/api/jobs/{ids[1]}/approve", {"approved": True})).status_code == 409
     assert [each["job"] for each in (await api.service.get("/api/approvals")).json()["approvals"]] == [ids[2]]
+
+
+async def test_of_two_answers_at_once_the_second_waits_and_is_refused(app: Penstock, connect: Connect) -> None:
+    handle = await app.handler("ship").aenqueue("1")
+    await adrain(app)
+    first, look = connect(), connect()
+
+    async def second_waits() -> bool:
+        waits = "datname = current_database() and wait_event_type = 'Lock'"
+        [(waiting,)] = look.execute(f"select count(*) from pg_stat_activity where {waits}".encode()).fetchall()
+        return bool(waiting)
+
+    with first.transaction():
+        first.execute("select penstock.approve(%s, true, 'ada')", [handle.id])
+        second = asyncio.create_task(app.operator("bob").aapprove(handle.id, approved=False))
+        await until(second_waits)
+    with pytest.raises(NothingAsked):
+        await second
+    await adrain(app)
+    assert (await handle.aresult(5)).by == "ada"
 
 
 async def test_its_owner_answers_where_the_owner_is_asked_and_nobody_else(api: Api, app: Penstock) -> None:
