@@ -1,23 +1,18 @@
-"""One site for all tests of the module and the element."""
+"""A site for each test of the module and the element: one for all would stand still while tests on other loops run."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
-import pytest
 import pytest_asyncio
 from playwright.async_api import Page
 
 from tests.browser.site import Site, site, token
-from tests.databases import DatabasesAhead
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def tried(databases: DatabasesAhead, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    made = databases.take()
-    try:
-        async with site(made[0], tmp_path_factory.mktemp("files")) as running:
-            yield running
-    finally:
-        databases.give_back(made)
+@pytest_asyncio.fixture(loop_scope="session")
+async def tried(url: str, tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(url, tmp_path) as running:
+        yield running
 
 
 @pytest_asyncio.fixture(loop_scope="session")
