@@ -132,7 +132,8 @@ async def test_everything_below_a_flow_is_listed_in_order(app: Penstock) -> None
     for name in ("one", "two"):
         flow.add(step.prepare(name=name))
     handle = await app.aenqueue(flow)
-    await app.atick()
+    while (job := await app.jobs.aget(handle.id)) is not None and not job.state.final:
+        await app.atick()
     assert sorted(each.name for each in await app.artifacts.alist(handle.id)) == ["last", "one", "two"]
     alone: list[UUID] = [each.job for each in app.artifacts.list(handle.id) if each.name == "one"]
     assert [each.name for each in app.artifacts.list(alone[0])] == ["one"]
