@@ -119,6 +119,8 @@ class Tick:
                 pause = FIRST_PAUSE if claimed else min(2 * pause, LAST_PAUSE)
                 if not claimed:
                     if not self._executor.runs:
+                        if self._reported.is_set():
+                            continue  # what ended while it looked may have made others ready
                         break
                     # nothing tells it of jobs that come meanwhile, and a slot may be free for them
                     await self._wait(min(deadline, time.monotonic() + pause))
