@@ -119,10 +119,10 @@ class Replay:
             yield from self._remember(seen.name, _encode(seen.output), kind="call")
         return known
 
-    def remember(self, name: str, output: bytes, kind: str = "step") -> Asking[Any]:
+    def remember(self, name: str, output: bytes) -> Asking[Any]:
         """Gives the result as a later run would have it."""
-        yield from self._remember(name, output, kind=kind)
-        step = Step(name, msgspec.json.decode(output), kind, self._numbers.get(name))
+        yield from self._remember(name, output, kind="step")
+        step = Step(name, msgspec.json.decode(output), number=self._numbers.get(name))
         assert self._steps is not None
         self._steps[name] = step
         return step.output

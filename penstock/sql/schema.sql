@@ -2298,7 +2298,7 @@ CREATE TABLE penstock.steps (
 );
 
 -- Name: COLUMN steps.kind; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.steps.kind IS 'step, value, sleep, call, event, approval or callback.';
+COMMENT ON COLUMN penstock.steps.kind IS 'step, sleep, call, event, approval or callback.';
 
 -- Name: COLUMN steps.number; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.steps.number IS 'Which of the handler''s steps it was; null for one that ran beside others, whose order is nobody''s choice.';

@@ -262,7 +262,7 @@ class RememberStep(Repeatable[bool], frozen=True):
     claims: Claims
     name: StepName
     output: msgspec.Raw
-    kind: Annotated[str, msgspec.Meta(pattern="^(step|value|call)$")] = "step"
+    kind: Annotated[str, msgspec.Meta(pattern="^(step|call)$")] = "step"
     number: StepNumber | None = None
     """Which of the handler's steps it is; None for one that runs beside others."""
     version: Number | None = None

@@ -6,7 +6,7 @@ alter table penstock.steps
   add column version int;
 
 comment on column penstock.steps.kind is
-  'step, value, sleep, call, event, approval or callback.';
+  'step, sleep, call, event, approval or callback.';
 comment on column penstock.steps.number is
   'Which of the handler''s steps it was; null for one that ran beside others, whose order is nobody''s choice.';
 comment on column penstock.steps.version is
