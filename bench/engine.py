@@ -154,7 +154,7 @@ class Bench:
         """One INSERT at a time from 16 tasks: bare, then through aenqueue."""
         async with self.connection() as connection:
             await connection.execute(bare.TABLES)
-        pool = await self.app.engine.pools.of_this_loop()
+        pool = await self.app.database.pools.of_this_loop()
 
         async def insert(n: int) -> None:
             async with pool.connection() as connection:

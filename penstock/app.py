@@ -19,6 +19,7 @@ from penstock.cron import CatchUp, Schedule
 from penstock.database import Home
 from penstock.engine import commands
 from penstock.engine.faults import checked_timeout
+from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput, PenstockError
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
     from penstock.engine.http import HttpEngine
+    from penstock.engine.postgres.engine import PostgresEngine
     from penstock.engine.postgres.migrate import Migrated
     from penstock.handler import AsyncContextHandler, AsyncHandler, SyncContextHandler, SyncHandler
     from penstock.kinds import BatchDecorator
@@ -105,9 +107,11 @@ class Penstock:
         quote_schema(schema)
         self.max_payload = max_payload
         self.home = Home(url, Path(folder), schema, migrates=migrate)
-        self.engine = PostgresEngine(
+        self._database = PostgresEngine(
             self.url, schema=schema, pool_size=pool_size, timeout=checked_timeout(database_timeout)
         )
+        self.engine: Engine = self._database
+        """Where its jobs are."""
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
         self.usage = Meter(self.engine)
@@ -134,6 +138,11 @@ class Penstock:
         """What somebody does by hand: each of its methods leaves a line in `app.audit` that says who it was."""
         return Operator(self.engine, self.schedules, who)
 
+    @property
+    def database(self) -> "PostgresEngine":
+        """The engine on Postgres, for what only a database can do: users' rights, tables of the application's own."""
+        return self._database
+
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
         return self.home.url()
@@ -148,7 +157,7 @@ class Penstock:
 
         Handlers and handles go along. Not while a worker of this app runs in this program.
         """
-        self.engine.pools.leave()
+        self.database.pools.leave()
         return self.home.move_to(url)
 
     def migrate(self, progress: Callable[[int, int, str], None] | None = None) -> "Migrated":
@@ -396,7 +405,7 @@ class Penstock:
         """
         emitted = _emitted(event, key, payload, keep)
         if connection is not None:
-            return self.engine.run_on(connection, emitted)
+            return self.database.run_on(connection, emitted)
         return self.engine.run(emitted)
 
     async def aemit(
@@ -404,7 +413,7 @@ class Penstock:
     ) -> UUID | None:
         emitted = _emitted(event, key, payload, keep)
         if connection is not None:
-            return await self.engine.arun_on(connection, emitted)
+            return await self.database.arun_on(connection, emitted)
         return await self.engine.arun(emitted)
 
     def handle(self, id: UUID) -> JobHandle[Any]:
@@ -545,7 +554,7 @@ class Penstock:
     async def atransaction(self) -> AsyncIterator["psycopg.AsyncConnection[Any]"]:
         """A connection of the application's pool in a transaction, which is committed when the block ends. It has the
         application's own rights; in a handler, `ctx.transaction()` commits together with the job instead."""
-        async with (await self.engine.pools.of_this_loop()).connection() as connection, connection.transaction():
+        async with (await self.database.pools.of_this_loop()).connection() as connection, connection.transaction():
             yield connection
 
     # Leaving.

@@ -85,7 +85,7 @@ def migrate(
         if json:
             print_json(
                 {
-                    "schema": app.engine.schema,
+                    "schema": app.database.schema,
                     "applied": done.applied,
                     "functions_replaced": done.functions_replaced,
                     "notices": done.notices,
@@ -94,7 +94,9 @@ def migrate(
             return
         what = f"applied {', '.join(done.applied)}" if done.applied else "functions updated"
         out.print(
-            f"schema {app.engine.schema}: {what if done.changed else 'is up to date'}", highlight=False, soft_wrap=True
+            f"schema {app.database.schema}: {what if done.changed else 'is up to date'}",
+            highlight=False,
+            soft_wrap=True,
         )
         for notice in done.notices:
             err.print(f"notice: {notice}", highlight=False, markup=False, soft_wrap=True)

@@ -42,7 +42,7 @@ def enqueue_lines(app: Penstock, json: bool, source: str, kind: str | None, prep
     created = existed = 0
     with _opened(source) as (lines, total), bar("enqueueing", total, json=json) as tell:
         jobs = (_job(number, line, kind, prepare) for number, line in _numbered(lines, tell))
-        with app.engine.pools.sync().connection() as own:
+        with app.database.pools.sync().connection() as own:
             while part := list(islice(jobs, PART)):
                 for each in app.engine.enqueue(part, own):
                     created, existed = created + each.created, existed + (not each.created)

@@ -63,7 +63,7 @@ class Started:
 
     def _database(self) -> str:
         brought = f", {counted(len(self.applied), 'migration')} applied" if self.applied else ""
-        return f"{self.app.home.shown}, schema {self.app.engine.schema}{brought}"
+        return f"{self.app.home.shown}, schema {self.app.database.schema}{brought}"
 
     def _files(self) -> str:
         address = self.app.artifacts.storage.address

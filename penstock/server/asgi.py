@@ -63,10 +63,10 @@ class Server:
             app=app,
             settings=settings,
             authenticator=Authenticator(settings),
-            hub=Hub(app.engine, keep_alive=settings.keep_alive, links=self._links),
+            hub=Hub(app.database, keep_alive=settings.keep_alive, links=self._links),
             traffic=Traffic(),
             upkeep=self._upkeep,
-            workers=WaitingWorkers(app.engine),
+            workers=WaitingWorkers(app.database),
         )
         self.dashboard = Dashboard(self.services) if settings.dashboard else None
         self._exit = Exit(self.leave)

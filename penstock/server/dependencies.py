@@ -32,7 +32,7 @@ class Services:
 
     def acting_as(self, caller: Identity) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
         """A connection in a transaction on the caller's behalf: the database's policies decide what it sees."""
-        return self.app.engine.acting_as(caller.role, caller.claims)
+        return self.app.database.acting_as(caller.role, caller.claims)
 
 
 async def shared_services(request: Request) -> Services:

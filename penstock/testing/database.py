@@ -88,7 +88,7 @@ class ThrowAwayDatabase:
     def use(self, app: "Penstock") -> "Penstock":
         """Points the app at this database until the end of the test."""
         self._borrowed.append((app, app.connect_to(self.url)))
-        if app.engine.schema != _SCHEMA:
+        if app.database.schema != _SCHEMA:
             app.migrate()
         return app
 

@@ -50,9 +50,10 @@ class FakeClock:
 
     def _replace(self, what: str = "", by: str = "") -> None:
         text = render(
-            (files("penstock.sql") / "functions" / "support" / "clock.sql").read_text("utf-8"), self._app.engine.schema
+            (files("penstock.sql") / "functions" / "support" / "clock.sql").read_text("utf-8"),
+            self._app.database.schema,
         )
-        with self._app.engine.pools.sync().connection() as connection:
+        with self._app.database.pools.sync().connection() as connection:
             connection.execute(text.replace(what, by).encode() if what else text.encode())
 
     def __enter__(self) -> "FakeClock":
@@ -69,7 +70,7 @@ def clock_of(app: Penstock) -> FakeClock | None:
 
 
 def _place_of(app: Penstock) -> tuple[str, str]:
-    return app.url(), app.engine.schema
+    return app.url(), app.database.schema
 
 
 def _with_time_zone(moment: datetime) -> datetime:

@@ -64,7 +64,7 @@ def test_people_see_which_database_it_is_and_no_more() -> None:
 
 def test_nothing_about_an_application_shows_its_password() -> None:
     app = Penstock(f"postgresql://u:{SECRET}@127.0.0.1:1/d")
-    for each in (app, app.engine, app.engine.pools, app.home, app.jobs, app.queues):
+    for each in (app, app.database, app.database.pools, app.home, app.jobs, app.queues):
         assert SECRET not in repr(each)
     with pytest.raises(Exception, match="refused") as failed:
         app.jobs.list()

@@ -122,7 +122,7 @@ def test_a_statement_that_waits_for_a_lock_is_not_given_up(wire: Wire, connect: 
     with Penstock(wire.url, database_timeout=1.0) as app:
         send = make_send(app)
         send.enqueue(0)
-        probes = app.engine.pools.sync().kept.contact
+        probes = app.database.pools.sync().kept.contact
         holder.execute("begin; lock table penstock.jobs in share mode")
         thread = threading.Thread(target=send.enqueue, args=[1])
         thread.start()
@@ -139,7 +139,7 @@ async def test_nor_is_one_in_async_code(wire: Wire, connect: Connect, count_jobs
     async with Penstock(wire.url, database_timeout=1.0) as app:
         send = make_send(app)
         await send.aenqueue(0)
-        contact = (await app.engine.pools.of_this_loop()).kept.contact
+        contact = (await app.database.pools.of_this_loop()).kept.contact
         holder.execute("begin; lock table penstock.jobs in share mode")
         waited_since = time.monotonic()
         enqueueing = asyncio.create_task(send.aenqueue(1))

@@ -82,7 +82,7 @@ def test_a_call_that_must_not_be_repeated_after_a_loss_is_repeated_after_a_deadl
     rivals = Rivals(connect, "select pg_advisory_xact_lock(ascii('{}'))")
     with Penstock(impatient) as app:
         done: list[object] = []
-        victim = threading.Thread(target=lambda: done.append(app.engine.run(all_three)))
+        victim = threading.Thread(target=lambda: done.append(app.database.run(all_three)))
         victim.start()
         rivals.meet("commit")
         victim.join()

@@ -72,7 +72,7 @@ def test_any_text_survives_copy_and_json_alike(app: Penstock, send: Send, body: 
     stored = [handle.refresh().args for handle in (copied, by_json, alone)]
     # jsonb keeps numbers as decimals, so a large float comes back as the whole number it is
     assert stored[0] == stored[1] == stored[2]
-    assert stored[0] == loads(app.engine.run(_through_jsonb(call)))
+    assert stored[0] == loads(app.database.run(_through_jsonb(call)))
     assert stored[0]["to"] == to
     by_json.cancel()
 

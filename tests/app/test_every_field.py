@@ -171,7 +171,7 @@ def _in_flow(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
 
 
 def _by_sql(app: Penstock, jobs: Sequence[NewJob]) -> Sequence[UUID]:
-    with psycopg.connect(app.engine.pools.url()) as connection:
+    with psycopg.connect(app.database.pools.url()) as connection:
         document = [job.to_json() for job in jobs]
         rows = connection.execute(
             "select id from penstock.enqueue_jobs(%s::jsonb)", [msgspec.json.encode(document).decode()]

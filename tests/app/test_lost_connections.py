@@ -72,7 +72,7 @@ async def test_the_same_in_async_code(
     send, gate = make_send(app), connect()
     for act in (lambda: send.aenqueue(1), lambda: send.aenqueue_many([{"to": 1}] * 30), lambda: app.jobs.alist()):
         gate.execute("select pg_advisory_lock(1)")
-        tasks = [asyncio.create_task(app.engine.arun(MEET)) for _ in range(IN_USE)]
+        tasks = [asyncio.create_task(app.database.arun(MEET)) for _ in range(IN_USE)]
         await until(lambda: all_in_use(gate))
         gate.execute("select pg_advisory_unlock(1)")
         await asyncio.gather(*tasks)
@@ -200,6 +200,6 @@ def test_a_statement_that_is_not_repeatable_is_not_repeated(wire: Wire, connect:
         connection.execute("create table if not exists effects (n int); truncate effects")
         wire.cut_at("insert into effects")
         with pytest.raises(psycopg.OperationalError):
-            app.engine.run(Statement("insert into effects values (1) returning n", [], nothing))
+            app.database.run(Statement("insert into effects values (1) returning n", [], nothing))
         assert connection.execute("select count(*) from effects").fetchall() == [(1,)]
         connection.execute("drop table effects")

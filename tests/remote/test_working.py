@@ -284,7 +284,7 @@ async def test_every_job_is_reported_when_the_worker_stops(app: Penstock, api: A
         await asyncio.sleep(0)
         go.set()
     assert (await job.arefresh()).state is JobState.SUCCEEDED
-    assert await api.app.engine.arun(_leases()) == []
+    assert await api.app.database.arun(_leases()) == []
 
 
 async def test_what_does_not_finish_in_the_time_of_grace_goes_back_at_no_cost(app: Penstock, api: Api) -> None:

@@ -176,9 +176,9 @@ async def test_garbage_on_the_real_channels_disturbs_nobody(
         ran.append(number)
         return number
 
-    workers = WaitingWorkers(app.engine)
+    workers = WaitingWorkers(app.database)
     await workers.settle()
-    async with working(app) as worker, started(app.engine) as hub:
+    async with working(app) as worker, started(app.database) as hub:
         await idle(connect)
         connected = worker.listener.connected
         assert connected is not None

@@ -73,7 +73,7 @@ async def test_a_duplicate_is_answered_even_when_the_quota_is_used_up(api: Api, 
 async def test_a_day_is_over_at_midnight(api: Api, app: Penstock) -> None:
     app.quota("exports", per_day=1)
     assert [await ask(api.user()), await ask(api.user())] == [202, 429]
-    await app.engine.arun(Statement("update penstock.quota_use set day = day - 1 returning 1", [], nothing))
+    await app.database.arun(Statement("update penstock.quota_use set day = day - 1 returning 1", [], nothing))
     assert await ask(api.user()) == 202
 
 

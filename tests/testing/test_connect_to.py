@@ -34,16 +34,16 @@ def test_what_was_written_here_is_not_there(app: Penstock, url: str, other_url: 
 
 
 async def test_the_pool_of_the_running_loop_is_left_too(app: Penstock, url: str, other_url: str) -> None:
-    first_place = await app.engine.arun(WHERE)
+    first_place = await app.database.arun(WHERE)
     app.connect_to(other_url)
-    second_place = await app.engine.arun(WHERE)
+    second_place = await app.database.arun(WHERE)
     assert first_place != second_place
     assert url.count(first_place) == other_url.count(second_place) == 1
     await app.aclose()
 
 
 async def test_a_connection_in_use_stays_and_is_closed_afterwards(app: Penstock, other_url: str) -> None:
-    async with (await app.engine.pools.of_this_loop()).connection() as connection:
+    async with (await app.database.pools.of_this_loop()).connection() as connection:
         app.connect_to(other_url)
         await connection.execute("select 1")
     assert connection.closed
@@ -52,9 +52,9 @@ async def test_a_connection_in_use_stays_and_is_closed_afterwards(app: Penstock,
 
 def test_from_a_thread_with_a_loop_of_its_own(app: Penstock, other_url: str) -> None:
     async def look() -> tuple[str, str]:
-        here = await app.engine.arun(WHERE)
+        here = await app.database.arun(WHERE)
         await asyncio.to_thread(app.connect_to, other_url)
-        return here, await app.engine.arun(WHERE)
+        return here, await app.database.arun(WHERE)
 
     here, there = asyncio.run(look())
     assert here != there

@@ -30,7 +30,7 @@ def test_every_connection_sees_it_those_that_are_open_already_too(app: Penstock,
         busy.execute("commit and chain")
         sessions = (session, busy, connect())
         asked = [each.execute("select penstock.clock()").fetchall()[0][0] for each in sessions]
-        return {*asked, app.engine.run(CLOCK), asyncio.run(app.engine.arun(CLOCK))}
+        return {*asked, app.database.run(CLOCK), asyncio.run(app.database.arun(CLOCK))}
 
     assert len(times()) == 5
     with FakeClock(app, START) as clock:
@@ -75,7 +75,7 @@ def test_another_process_sees_it(app: Penstock) -> None:
 def test_it_starts_now_unless_told_otherwise(app: Penstock) -> None:
     with FakeClock(app) as clock:
         assert abs(clock.now - datetime.now(UTC)) < timedelta(minutes=1)
-        assert app.engine.run(CLOCK) == clock.now
+        assert app.database.run(CLOCK) == clock.now
 
 
 def test_the_real_time_is_back_after_a_failed_test(app: Penstock, connect: Connect) -> None:
@@ -102,7 +102,7 @@ def test_it_works_in_another_schema_for_a_user_who_is_no_superuser(empty_url: st
     try:
         url = psycopg.conninfo.make_conninfo(empty_url, user="penstock_plain_user", password="x")
         with Penstock(url, schema="jobs", migrate=True) as app, FakeClock(app, START):
-            assert app.engine.run(CLOCK) == START
+            assert app.database.run(CLOCK) == START
     finally:
         with psycopg.connect(empty_url, autocommit=True) as connection:
             connection.execute("drop owned by penstock_plain_user cascade")

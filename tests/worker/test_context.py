@@ -305,7 +305,7 @@ async def test_a_step_after_the_lease_is_lost_is_not_remembered_and_says_so(app:
 
     def run(lease: Lease) -> int:
         if not ran:
-            take_back(app.engine, lease)
+            take_back(app.database, lease)
         ran.append(lease)
         return len(ran)
 

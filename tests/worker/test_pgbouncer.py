@@ -42,9 +42,9 @@ async def app(bounced: str) -> AsyncIterator[Penstock]:
 async def test_connections_prepare_nothing_when_somebody_stands_between(url: str, bounced: str) -> None:
     for address, prepares in ((url, True), (bounced, False)):
         async with Penstock(address) as app:
-            async with (await app.engine.pools.of_this_loop()).connection() as connection:
+            async with (await app.database.pools.of_this_loop()).connection() as connection:
                 assert (connection.prepare_threshold is not None) is prepares
-            with app.engine.pools.sync().connection() as sync_connection:
+            with app.database.pools.sync().connection() as sync_connection:
                 assert (sync_connection.prepare_threshold is not None) is prepares
 
 

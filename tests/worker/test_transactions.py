@@ -114,7 +114,7 @@ async def test_a_job_that_another_worker_has_by_now_enqueues_nothing(app: Pensto
     @app.job(max_attempts=2)
     async def work(ctx: Context) -> int:
         if ctx.attempt == 1:
-            await atake_back(app.engine, ctx.lease)
+            await atake_back(app.database, ctx.lease)
             ctx.enqueue(another)
         return ctx.attempt
 
@@ -223,19 +223,19 @@ async def test_a_job_that_is_lost_at_its_end_takes_no_connection_from_the_next(a
     assert await on_loop.complete(None)
     sync.lose()
     on_loop.lose()
-    with app.engine.pools.sync().connection() as connection:
+    with app.database.pools.sync().connection() as connection:
         connection.execute("select")
-    async with (await app.engine.pools.of_this_loop()).connection() as of_loop:
+    async with (await app.database.pools.of_this_loop()).connection() as of_loop:
         await of_loop.execute("select")
 
 
 async def test_a_connection_that_is_cut_after_its_last_answer_is_not_used_again(app: Penstock) -> None:
-    with app.engine.pools.sync().connection() as connection:
+    with app.database.pools.sync().connection() as connection:
         connection.execute("select")
         cut(connection)
-    with app.engine.pools.sync().connection() as connection:
+    with app.database.pools.sync().connection() as connection:
         connection.execute("select")
-    pool = await app.engine.pools.of_this_loop()
+    pool = await app.database.pools.of_this_loop()
     async with pool.connection() as of_loop:
         await of_loop.execute("select")
         cut(of_loop)
@@ -251,14 +251,14 @@ async def test_rows_are_rolled_back_when_the_job_is_no_longer_this_workers(
         with ctx.transaction() as connection:
             connection.execute("insert into notes values (%s)", [f"attempt {ctx.attempt}"])
         if ctx.attempt == 1:
-            take_back(app.engine, ctx.lease)
+            take_back(app.database, ctx.lease)
         return ctx.attempt
 
     async def work_async(ctx: Context) -> int:
         async with ctx.transaction() as connection:
             await connection.execute("insert into notes values (%s)", [f"attempt {ctx.attempt}"])
         if ctx.attempt == 1:
-            await atake_back(app.engine, ctx.lease)
+            await atake_back(app.database, ctx.lease)
         return ctx.attempt
 
     function: Any = work if sync else work_async
@@ -350,7 +350,7 @@ async def test_a_thread_that_was_given_up_rolls_back_and_lets_go_when_it_ends(ur
             async def nothing_is_open() -> bool:
                 count = """select count(*) from pg_stat_activity
                             where state = 'idle in transaction' and datname = current_database()"""
-                async with (await app.engine.pools.of_this_loop()).connection() as connection:
+                async with (await app.database.pools.of_this_loop()).connection() as connection:
                     return (await (await connection.execute(count)).fetchone()) == (0,)
 
             await until(nothing_is_open)
@@ -378,7 +378,7 @@ async def test_the_same_holds_in_a_process(app: Penstock, notes: Notes, another:
         waiting = await app.aenqueue(app.prepare("write_note_and_wait", args, max_attempts=2))
 
         await until(lambda: started.exists())
-        await atake_back(app.engine, worker.lease)
+        await atake_back(app.database, worker.lease)
         go.touch()
         await waiting.aresult(SOON)
     assert notes() == ["async", "attempt 2", "sync"]

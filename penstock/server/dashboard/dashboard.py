@@ -39,7 +39,7 @@ class Dashboard:
         self.services = services
         self.sessions = Sessions(services.settings)
         self.sign_in = SignIn(services, self.sessions)
-        self.looks = Looks(services.app.engine)
+        self.looks = Looks(services.app.database)
         self.live = Live(self._look_of, self.looks)
         self._pages = [(Route(page.path, self._shows(page), methods=["GET"]), page) for page in _PAGES]
 

@@ -40,7 +40,7 @@ async def approve_job(id: UUID, body: models.ApprovalRequest, caller: Caller, sh
         raise Problem(403, "by: is for the service only")
     else:
         own = commands.ApproveMine(id, body.approved, body.comment, body.step)
-        step = await shared.app.engine.arun_as(caller.role, caller.claims, own)
+        step = await shared.app.database.arun_as(caller.role, caller.claims, own)
         if step is None:
             raise not_found()
     return Response(encode({"id": id, "step": step}), media_type=_JSON)

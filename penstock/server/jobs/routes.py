@@ -176,7 +176,7 @@ async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
     if caller.is_service:
         reached = bool(await shared.app.engine.arun(commands.Cancel([id], "cancelled by the service")))
     else:
-        told = await shared.app.engine.arun_as(caller.role, caller.claims, commands.CancelMine(id))
+        told = await shared.app.database.arun_as(caller.role, caller.claims, commands.CancelMine(id))
         if told is None:
             raise not_found()
         reached = told
@@ -204,7 +204,7 @@ async def retry_job(id: UUID, caller: Caller, shared: Shared) -> Response:
         await visible_job(shared, caller, id)
         back = bool(await shared.app.engine.arun(commands.Retry([id])))
     else:
-        told = await shared.app.engine.arun_as(caller.role, caller.claims, commands.RetryMine(id))
+        told = await shared.app.database.arun_as(caller.role, caller.claims, commands.RetryMine(id))
         if told is None:
             raise not_found()
         back = told

@@ -71,7 +71,7 @@ async def start(
         enqueued = (await _enqueue(app, [job], owner, counts=counts))[0]
         return await _started(app, enqueued, _state_at_first(job.run_at, job.delay))
     given = commands.Start(kind, msgspec.Raw(encoded), org=org, idempotency_key=key)
-    enqueued = await app.engine.arun_as(caller.role, caller.claims, given)
+    enqueued = await app.database.arun_as(caller.role, caller.claims, given)
     return await _started(app, enqueued, _state_at_first(known.options.run_at, known.options.delay))
 
 
@@ -152,7 +152,7 @@ async def start_each(
         started = await _enqueue(app, jobs, owner, counts=True)
     else:
         given = commands.StartEach(kind, [msgspec.Raw(encoded[place]) for place in order], org=org)
-        started = await app.engine.arun_as(caller.role, caller.claims, given)
+        started = await app.database.arun_as(caller.role, caller.claims, given)
     return [enqueued for _, enqueued in sorted(zip(order, started, strict=True))]
 
 
@@ -181,7 +181,7 @@ async def start_batch(
             members = [Enqueued(job.id, False) for job in reversed(earlier)]
         return [batch, *members]
     given = [{"kind": kind, "args": args} for kind, args in items]
-    return await app.engine.arun_as(
+    return await app.database.arun_as(
         caller.role, caller.claims, commands.StartBatch(given, org=org, idempotency_key=key)
     )
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 async def run_for(services: Services, caller: Identity, *, service: Asked[T], user: Asked[T]) -> T:
     """Runs the one or the other, by who asks."""
-    engine = services.app.engine
+    engine = services.app.database
     return await (engine.arun(service) if caller.is_service else engine.arun_as(caller.role, caller.claims, user))
 
 

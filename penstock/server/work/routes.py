@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
     @property
     def engine(self) -> PostgresEngine:
-        return self.services.app.engine
+        return self.services.app.database
 
     @property
     def workers(self) -> WaitingWorkers:

@@ -33,7 +33,7 @@ class Upkeep:
         """Runs from here on."""
         async with self._starting:
             if self._leases is None:
-                engine = self._app.engine
+                engine = self._app.database
                 leases = Leases(
                     engine, _Unheard(engine), queues=[], name=f"server {socket.gethostname()}:{os.getpid()}",
                     seconds=None, busy=lambda: False, cancel=lambda _: None, lost=lambda _: None,
