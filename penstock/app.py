@@ -136,7 +136,7 @@ class Penstock:
 
     def operator(self, who: str) -> Operator:
         """What somebody does by hand: each of its methods leaves a line in `app.audit` that says who it was."""
-        return Operator(self.engine, self.schedules, who)
+        return Operator(self.engine, self.schedules, self.artifacts, who)
 
     @property
     def database(self) -> "PostgresEngine":

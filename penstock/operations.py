@@ -4,21 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack
 from uuid import UUID
 
-from penstock.cron import Schedule
+from penstock.cron import CatchUp, Schedule
 from penstock.engine import commands
-from penstock.engine.commands import Action, AuditLine, Operation, Preview
+from penstock.engine.commands import Action, AuditLine, Command, Operation, Preview
 from penstock.engine.protocol import Engine
 from penstock.engine.script import Script, arun, run
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
+from penstock.handler import Choices
 from penstock.job import new_job_id
 from penstock.jobs import Filter, checked_filter
 from penstock.queue import Settings, as_json
-from penstock.schedule import Schedules, pause_script, resume_script, run_script
+from penstock.schedule import Schedules, pause_script, resume_script, run_script, set_script
+from penstock.storage import Artifacts
 
 T = TypeVar("T")
 
 Operated = Sequence[Operation]
+Ids = Sequence[UUID]
 
 
 class Operations:
@@ -90,12 +93,13 @@ class Operator:
     ```
     """
 
-    def __init__(self, engine: Engine, schedules: Schedules, who: str) -> None:
+    def __init__(self, engine: Engine, schedules: Schedules, artifacts: Artifacts, who: str) -> None:
         if not isinstance(who, str) or not who or "\x00" in who:
             raise InvalidInput("who", f"must say who it is, not {who!r}")
         self.who = who
         self._engine = engine
         self._schedules = schedules
+        self._artifacts = artifacts
 
     # Jobs, by ids or by filter.
 
@@ -153,6 +157,40 @@ class Operator:
     def _start(self, action: Action, options: dict[str, Any], filter: Filter) -> commands.StartOperation:
         return commands.StartOperation(new_job_id(), action, checked_filter(filter), options, self.who)
 
+    # A few that are named, and what became of each: no operation is made of them.
+
+    def cancel_jobs(self, *ids: UUID, reason: str = "cancelled") -> Ids:
+        """As `app.jobs.cancel`: the ids that were still unfinished."""
+        return self._run(self._named("cancel", ids, commands.Cancel(ids, reason)))
+
+    async def acancel_jobs(self, *ids: UUID, reason: str = "cancelled") -> Ids:
+        return await self._arun(self._named("cancel", ids, commands.Cancel(ids, reason)))
+
+    def retry_jobs(self, *ids: UUID, queue: str | None = None) -> Ids:
+        """As `app.jobs.retry`: the ids that are alive again."""
+        return self._run(self._named("retry", ids, commands.Retry(ids, queue)))
+
+    async def aretry_jobs(self, *ids: UUID, queue: str | None = None) -> Ids:
+        return await self._arun(self._named("retry", ids, commands.Retry(ids, queue)))
+
+    def delete_artifacts(self, *ids: UUID) -> Ids:
+        """As `app.artifacts.delete`: those that were there."""
+        marked = self._run(self._named("delete_artifacts", ids, commands.RemoveArtifacts(ids)))
+        self._artifacts.remove_files(marked)
+        return marked
+
+    async def adelete_artifacts(self, *ids: UUID) -> Ids:
+        marked = await self._arun(self._named("delete_artifacts", ids, commands.RemoveArtifacts(ids)))
+        await self._artifacts.aremove_files(marked)
+        return marked
+
+    def _named(self, action: str, ids: Ids, command: Command[list[UUID]]) -> Script[Ids]:
+        changed: Ids = yield command
+        if changed:
+            jobs = None if isinstance(command, commands.RemoveArtifacts) else len(changed)
+            yield commands.AddAudit(self.who, action, None, {"filter": {"ids": ids}}, jobs)
+        return changed
+
     def approve(self, job: UUID, *, approved: bool = True, comment: str | None = None, step: str | None = None) -> None:
         """Answers what a job asks by `ctx.approve`: yes, or with `approved=False` no. Raises NothingAsked when somebody
         has answered before. With `step`, only if that is what it
@@ -194,6 +232,42 @@ class Operator:
 
     # Schedules.
 
+    def set_schedule(
+        self,
+        name: str,
+        cron: str,
+        kind: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        tz: str = "UTC",
+        catch_up: CatchUp = "one",
+        **options: Unpack[Choices],
+    ) -> None:
+        """Adds a schedule, or changes it, as `app.schedules.set` does."""
+        schedule = self._schedules.prepare(name, cron, kind, args, tz=tz, catch_up=catch_up, **options)
+        self._run(self._set_schedule(schedule))
+
+    async def aset_schedule(
+        self,
+        name: str,
+        cron: str,
+        kind: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        tz: str = "UTC",
+        catch_up: CatchUp = "one",
+        **options: Unpack[Choices],
+    ) -> None:
+        schedule = self._schedules.prepare(name, cron, kind, args, tz=tz, catch_up=catch_up, **options)
+        await self._arun(self._set_schedule(schedule))
+
+    def remove_schedule(self, name: str) -> bool:
+        """Whether there was one."""
+        return self._run(self._remove_schedule(name))
+
+    async def aremove_schedule(self, name: str) -> bool:
+        return await self._arun(self._remove_schedule(name))
+
     def run_schedule(self, name: str) -> JobHandle[Any]:
         """Enqueues a job of the schedule at once, paused or not."""
         script = self._with_line("run_schedule", name, run_script)
@@ -216,6 +290,18 @@ class Operator:
 
     async def aresume_schedule(self, name: str) -> None:
         await self._arun(self._with_line("resume_schedule", name, resume_script))
+
+    def _set_schedule(self, schedule: Schedule) -> Script[None]:
+        yield from set_script(schedule)
+        # without the arguments: there may be secrets among them
+        told = {"cron": schedule.cron, "tz": schedule.tz, "kind": schedule.kind}
+        yield commands.AddAudit(self.who, "set_schedule", schedule.name, told)
+
+    def _remove_schedule(self, name: str) -> Script[bool]:
+        removed: bool = yield commands.RemoveSchedule(name)
+        if removed:
+            yield commands.AddAudit(self.who, "remove_schedule", name, {})
+        return removed
 
     def _with_line(
         self, action: str, name: str, script: Callable[[str, Mapping[str, Schedule]], Script[T]]

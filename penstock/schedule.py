@@ -70,7 +70,8 @@ class Schedules:
 
         The kind may be one that another program handles; the arguments of one that is known here are checked.
         """
-        run(self._engine.run, _set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
+        schedule = self.prepare(name, cron, kind, args, tz=tz, catch_up=catch_up, **options)
+        run(self._engine.run, set_script(schedule))
 
     async def aset(
         self,
@@ -83,7 +84,8 @@ class Schedules:
         catch_up: CatchUp = "one",
         **options: Unpack[Choices],
     ) -> None:
-        await arun(self._engine.arun, _set(self._prepare(name, cron, kind, args, tz, catch_up, options), "database"))
+        schedule = self.prepare(name, cron, kind, args, tz=tz, catch_up=catch_up, **options)
+        await arun(self._engine.arun, set_script(schedule))
 
     def list(self) -> Listed:
         """Every schedule of the database, by name."""
@@ -127,22 +129,24 @@ class Schedules:
     async def aremove(self, name: str) -> bool:
         return await self._engine.arun(commands.RemoveSchedule(name))
 
-    def _prepare(
+    def prepare(
         self,
         name: str,
         cron: str,
         kind: str,
-        args: Mapping[str, Any] | None,
-        tz: str,
-        catch_up: CatchUp,
-        options: Choices,
+        args: Mapping[str, Any] | None = None,
+        *,
+        tz: str = "UTC",
+        catch_up: CatchUp = "one",
+        **options: Unpack[Choices],
     ) -> Schedule:
+        """What `set` would set up."""
         handler = self._handlers.get(kind) or elsewhere(self._engine, kind, self._max_payload)
         job = handler.using(**options).prepare(**args or {})
         return Schedule.of(job, cron=cron, tz=tz, catch_up=catch_up, name=name)
 
 
-def _set(schedule: Schedule, source: Source) -> Script[None]:
+def set_script(schedule: Schedule, source: Source = "database") -> Script[None]:
     recorded = yield commands.ListSchedules([])
     yield commands.SetSchedule.of(schedule, source, next_tick(schedule.cron, schedule.tz, recorded.now))
 
@@ -180,7 +184,7 @@ def _find(name: str, code: Mapping[str, Schedule]) -> Script[tuple[Schedule, dat
         return recorded.schedules[0], recorded.now
     if name not in code:
         raise InvalidInput("name", f"there is no schedule {name!r}")
-    yield from _set(code[name], "code")
+    yield from set_script(code[name], "code")
     return code[name], recorded.now
 
 

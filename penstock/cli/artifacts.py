@@ -1,5 +1,6 @@
 """`penstock artifacts`: files that jobs made."""
 
+import dataclasses
 from typing import Annotated
 from uuid import UUID
 
@@ -9,8 +10,10 @@ from rich.filesize import decimal
 from penstock.app import Penstock
 from penstock.artifact import Artifact
 from penstock.cli.db import on_database
+from penstock.cli.operate import operator
 from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.cli.progress import bar
+from penstock.engine import commands
 from penstock.errors import UnknownArtifact
 from penstock.logs import counted
 from penstock.storage.sweep import GRACE
@@ -100,6 +103,9 @@ def sweep(
     """Remove artifacts that have expired, and what interrupted writes left. Workers do so by themselves."""
     with bar("sweeping", json=json) as tell:
         swept = app.artifacts.sweep(orphans=orphans, grace=grace, progress=tell)
+    many = dataclasses.asdict(swept)
+    if any(many.values()):
+        app.engine.run(commands.AddAudit(operator(app).who, "sweep_artifacts", None, many))
     if json:
         print_json(swept)
     else:

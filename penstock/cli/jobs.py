@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,11 +12,10 @@ from rich.markup import escape
 from penstock.app import Penstock
 from penstock.cli import complete
 from penstock.cli.db import on_database
-from penstock.cli.operate import agree, change_named, operate
+from penstock.cli.operate import agree, operate, operator
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
 from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
-from penstock.engine import commands
 from penstock.engine.commands import Action, SearchPage
 from penstock.errors import InvalidInput, UnknownJob
 from penstock.job import Job, JobState
@@ -50,7 +50,7 @@ def _refuse_everything(*chosen: object) -> None:
         raise InvalidInput("ids", "name jobs, or choose them by --queue, --kind or --state")
 
 
-def _tell_missed(named: list[UUID], changed: list[UUID], why: str) -> None:
+def _tell_missed(named: list[UUID], changed: Sequence[UUID], why: str) -> None:
     """A flow's members come along, so there may be more than were named."""
     if missed := [id for id in named if id not in changed]:
         others = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
@@ -168,7 +168,7 @@ def retry(
         refuse_unknown_queue(app, to_queue, create=create)
     if ids:
         about: dict[str, object]
-        alive = change_named(app, "retry", commands.Retry(ids, to_queue), ids)
+        alive = operator(app).retry_jobs(*ids, queue=to_queue)
         _tell_missed(ids, alive, "neither failed nor cancelled")
         many, about = len(alive), {"ids": alive}
     else:
@@ -197,7 +197,7 @@ def cancel(
     """Cancel jobs by id or by filter. Running ones are asked to stop."""
     if ids:
         about: dict[str, object]
-        reached = change_named(app, "cancel", commands.Cancel(ids), ids)
+        reached = operator(app).cancel_jobs(*ids)
         _tell_missed(ids, reached, "ended already")
         many, about, left = len(reached), {"ids": reached}, Filter(ids=reached)
     else:

@@ -6,13 +6,12 @@ import os
 import socket
 import time
 from typing import Any, Unpack
-from uuid import UUID
 
 from penstock.app import Penstock
 from penstock.cli.output import ask
 from penstock.cli.progress import bar
 from penstock.engine import commands
-from penstock.engine.commands import Action, Command, Operation
+from penstock.engine.commands import Action, Operation
 from penstock.errors import PenstockError
 from penstock.jobs import Filter
 from penstock.logs import counted
@@ -33,16 +32,6 @@ def operator(app: Penstock) -> Operator:
     except (KeyError, OSError):  # a container's user need not have a name
         user = str(os.getuid())
     return app.operator(f"{user}@{socket.gethostname()}")
-
-
-def change_named(app: Penstock, action: Action, command: Command[list[UUID]], ids: list[UUID]) -> list[UUID]:
-    """Those of the ids that were changed, in one transaction with the line that says who did it."""
-    with app.engine.transaction() as transaction:
-        changed = transaction.run(command)
-        line = {"filter": {"ids": ids}, "options": {}}
-        transaction.run(commands.AddAudit(operator(app).who, action, None, line, len(changed)))
-        transaction.commit()
-    return changed
 
 
 def agree(app: Penstock, action: Action, question: str, *, yes: bool, **filter: Unpack[Filter]) -> None:

@@ -72,7 +72,7 @@ def add(
         options["max_attempts"] = max_attempts
     if unique:
         options["unique"] = True
-    app.schedules.set(name, cron, kind, read_arguments(args), tz=tz, catch_up=catch_up, **options)
+    operator(app).set_schedule(name, cron, kind, read_arguments(args), tz=tz, catch_up=catch_up, **options)
     _tell(app, json, name)
 
 
@@ -81,7 +81,7 @@ def add(
 def remove(app: Penstock, json: bool, name: Name) -> None:
     """Remove a schedule. One that code defines comes back with the next worker, unless it is gone from there too."""
     _refuse_unknown(app, name)
-    app.schedules.remove(name)
+    operator(app).remove_schedule(name)
     if json:
         print_json({"removed": name})
     else:

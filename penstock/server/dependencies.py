@@ -8,6 +8,7 @@ import psycopg
 from fastapi import Depends, Request
 
 from penstock.app import Penstock
+from penstock.operations import Operator
 from penstock.server.auth.authenticate import Authenticator
 from penstock.server.auth.identity import Identity
 from penstock.server.http.problems import Problem
@@ -33,6 +34,10 @@ class Services:
     def acting_as(self, caller: Identity) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
         """A connection in a transaction on the caller's behalf: the database's policies decide what it sees."""
         return self.app.database.acting_as(caller.role, caller.claims)
+
+    def operator(self, caller: Identity) -> Operator:
+        """What a service does to others' jobs and files: each deed leaves a line that says who it was."""
+        return self.app.operator(caller.name)
 
 
 async def shared_services(request: Request) -> Services:

@@ -160,15 +160,22 @@ class Artifacts:
     def delete(self, *ids: UUID) -> Sequence[UUID]:
         """Removes files; those that were there."""
         marked = self._engine.run(commands.RemoveArtifacts(ids))
-        for id in marked:
-            remove_file(self._engine, self.store, id)
+        self.remove_files(marked)
         return marked
 
     async def adelete(self, *ids: UUID) -> Sequence[UUID]:
         marked = await self._engine.arun(commands.RemoveArtifacts(ids))
+        await self.aremove_files(marked)
+        return marked
+
+    def remove_files(self, marked: Sequence[UUID]) -> None:
+        """Of artifacts that are marked as removed; a sweep does so too."""
+        for id in marked:
+            remove_file(self._engine, self.store, id)
+
+    async def aremove_files(self, marked: Sequence[UUID]) -> None:
         for id in marked:
             await aremove_file(self._engine, self.store, id)
-        return marked
 
     def due(self, *, grace: float = GRACE) -> int:
         """How many artifacts a sweep would remove, counted up to a thousand."""

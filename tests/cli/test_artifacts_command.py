@@ -60,10 +60,11 @@ def test_url_makes_a_link_or_says_what_it_needs(penstock: Command, files: list[A
     assert penstock.json("artifacts", "url", files[0].id)["url"] != link
 
 
-def test_sweep_says_what_it_removed(penstock: Command, files: list[Artifact], tmp_path: Path) -> None:
+def test_sweep_says_what_it_removed(penstock: Command, app: Penstock, files: list[Artifact], tmp_path: Path) -> None:
     stray = tmp_path / "files" / "ann" / "stray"
     stray.write_bytes(b"x")
     assert penstock.lines("artifacts", "sweep") == ["0 artifacts, 0 orphans and 0 leftovers removed"]
     swept = penstock.json("artifacts", "sweep", "--orphans", "--grace", 0)
     assert swept == {"artifacts": 0, "orphans": 1, "leftovers": 0}
     assert not stray.exists()
+    assert [(line.action, line.details) for line in app.audit.list()] == [("sweep_artifacts", swept)]

@@ -162,10 +162,15 @@ def test_whatever_is_changed_from_a_terminal_is_on_record(penstock: Command, sen
     penstock.lines("schedules", "pause", "nightly")
     penstock.lines("schedules", "resume", "nightly")
     penstock.lines("schedules", "run", "nightly")
+    penstock.lines("schedules", "add", "weekly", "0 3 * * MON", "tidy", "--args", '{"token": "secret"}')
+    penstock.lines("schedules", "remove", "weekly")
     lines = app.audit.list()
     assert [line.action for line in reversed(lines)] == [
         "cancel", "retry", "cancel", "pause_queue", "resume_queue", "set_queue", "pause_schedule", "resume_schedule",
-        "run_schedule",
+        "run_schedule", "set_schedule", "remove_schedule",
     ]  # fmt: skip
+    assert "secret" not in repr(lines)
     assert {line.who for line in lines} == {f"{getpass.getuser()}@{socket.gethostname()}"}
     assert [line.jobs for line in lines if line.action in ("cancel", "retry")] == [1, 1, 1]
+    penstock.lines("jobs", "cancel", id)
+    assert app.audit.list() == lines, "nothing was changed"

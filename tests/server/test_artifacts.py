@@ -313,6 +313,14 @@ async def test_whoever_may_see_it_may_delete_it(api: Api, app: Penstock, artifac
     url = await link(api, artifact)
     assert (await api.user("alice").delete(f"/api/artifacts/{artifact.id}")).status_code == 204
     assert (await api.user("alice").delete(f"/api/artifacts/{artifact.id}")).status_code == 404
+    other = await stored(app, "other.pdf", CONTENTS)
+    assert await app.audit.alist() == []
+    assert (await api.service.delete(f"/api/artifacts/{other.id}")).status_code == 204
+    [line] = await app.audit.alist()
+    assert (line.who, line.action, line.details["filter"]) == (
+        "the service key", "delete_artifacts", {"ids": [str(other.id)]},
+    )  # fmt: skip
+    assert await app.artifacts.aget(other.id) is None
     assert (await api.nobody.get(url)).status_code == 404
     assert [path for path in (tmp_path / "files").rglob("*") if path.is_file()] == []
 

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 
 from penstock import InvalidInput
 from penstock.server.auth import Authenticator, mint
-from penstock.server.auth.identity import ANONYMOUS, SERVICE, Identity
+from penstock.server.auth.identity import ANONYMOUS, SERVICE, SERVICE_TOKEN, Identity
 from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
 
@@ -125,7 +125,7 @@ async def test_a_token_may_come_as_the_apikey() -> None:
 async def test_supabases_own_keys_need_no_audience_and_users_do() -> None:
     now = int(time.time())
     own = {"iss": "supabase", "ref": "abc", "iat": now, "exp": now + 10**8}
-    assert await identify(signed({**own, "role": "service_role"})) is SERVICE
+    assert await identify(signed({**own, "role": "service_role"})) is SERVICE_TOKEN
     assert await identify(signed({**own, "role": "anon"})) is ANONYMOUS
     assert "audience" in await refusal(signed({**own, "role": "authenticated", "sub": "ada"}))
     assert "audience" in await refusal(signed({**own, "role": "service_role", "aud": "other"}))
@@ -313,7 +313,7 @@ async def test_only_so_many_tokens_are_remembered(monkeypatch: pytest.MonkeyPatc
 async def test_a_minted_token_is_taken() -> None:
     user = await identify(mint(SECRET, "ada", org="acme"))
     assert (user.subject, user.orgs) == ("ada", ("acme",))
-    assert await identify(mint(SECRET, role="service_role")) is SERVICE
+    assert await identify(mint(SECRET, role="service_role")) is SERVICE_TOKEN
     assert await identify(mint(SECRET, role="anon")) is ANONYMOUS
     assert "expired" in await refusal(mint(SECRET, "ada", seconds=-60))
     with pytest.raises(InvalidInput, match="sub: an authenticated token needs a subject"):

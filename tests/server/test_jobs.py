@@ -7,9 +7,11 @@ import pytest
 
 from penstock import Context, Fail, Flow, Penstock
 from penstock.engine import commands
+from penstock.server.auth import mint
 from penstock.server.live.states import State
 from penstock.testing import adrain
 from tests.kit import saying
+from tests.kit.serving import SECRET
 from tests.server.api import Api
 
 NOTHING_YET = {
@@ -60,6 +62,29 @@ async def test_the_status_has_the_shape_that_clients_poll(api: Api, app: Penstoc
         "args": {"name": "Ann"}, "progress": job["progress"], "output": "Hello Ann", "error": None, "artifacts": [],
     }  # fmt: skip
     assert moments["created_at"] <= moments["started_at"] <= moments["finished_at"]
+
+
+async def test_what_the_service_does_to_a_job_is_on_record_and_what_its_owner_does_is_not(
+    api: Api, app: Penstock
+) -> None:
+    alice = api.user("alice")
+    [one, two] = [await alice.start("greet", name=name) for name in ("Ann", "Ben")]
+    token = {"Authorization": f"Bearer {mint(SECRET, role='service_role')}"}
+    assert (await alice.delete(f"/api/jobs/{one}")).status_code == 200
+    assert (await alice.post(f"/api/jobs/{one}/retry")).status_code == 202
+    assert await app.audit.alist() == []
+    for _ in range(2):  # the second changes nothing
+        await api.service.delete(f"/api/jobs/{one}")
+    assert (await api.service.post(f"/api/jobs/{one}/retry")).status_code == 202
+    assert (await api.service.post(f"/api/jobs/{one}/retry")).status_code == 409
+    assert (await api.nobody.delete(f"/api/jobs/{two}", headers=token)).status_code == 200
+    assert (await api.service.delete(f"/api/jobs/{uuid4()}")).status_code == 404
+    lines = [(line.who, line.action, line.details["filter"]["ids"], line.jobs) for line in await app.audit.alist()]
+    assert lines == [
+        ("a service token", "cancel", [two], 1),
+        ("the service key", "retry", [one], 1),
+        ("the service key", "cancel", [one], 1),
+    ]
 
 
 async def test_a_running_job_tells_its_phase_and_message(api: Api, app: Penstock) -> None:

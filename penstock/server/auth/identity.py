@@ -1,6 +1,6 @@
 """Who a request comes from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
@@ -17,6 +17,8 @@ class Identity:
     claims: str = "{}"
     watches: UUID | None = None
     """The one job that it may see, and nothing else: it came with a watch token."""
+    name: str = ""
+    """Of a service, which has no subject: what the audit calls it."""
 
     @property
     def is_service(self) -> bool:
@@ -24,4 +26,6 @@ class Identity:
 
 
 ANONYMOUS = Identity("anon", claims='{"role":"anon"}')
-SERVICE = Identity("service_role", claims='{"role":"service_role"}')
+SERVICE = Identity("service_role", claims='{"role":"service_role"}', name="the service key")
+SERVICE_TOKEN = replace(SERVICE, name="a service token")
+"""By a JWT whose role is service_role."""

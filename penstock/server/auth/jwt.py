@@ -14,7 +14,7 @@ from joserfc.jwk import Key, OctKey
 from joserfc.jws import JWSRegistry
 
 from penstock.errors import InvalidInput
-from penstock.server.auth.identity import ANONYMOUS, SERVICE, Identity
+from penstock.server.auth.identity import ANONYMOUS, SERVICE_TOKEN, Identity
 from penstock.server.settings import ServerSettings
 
 MAX_TOKEN = 16_384
@@ -121,7 +121,7 @@ def check(claims: dict[str, Any], settings: ServerSettings, now: float) -> tuple
     if (audience is not None or role == "authenticated") and not _names(audience, settings.jwt_audience):
         raise InvalidToken("the token is for another audience")
     if role == "service_role":
-        return SERVICE, expires
+        return SERVICE_TOKEN, expires
     return (ANONYMOUS if role == "anon" else _user(claims)), expires
 
 

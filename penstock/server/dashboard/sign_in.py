@@ -137,9 +137,7 @@ def _role(identity: Identity, claims: Mapping[str, object], path: str) -> Role:
 
 
 def _name(identity: Identity, claims: Mapping[str, object]) -> str:
-    if identity.is_service and not claims:
-        return "the service key"
-    subject, email = identity.subject or "a service token", claims.get("email")
+    subject, email = identity.subject or identity.name, claims.get("email")
     # an address may not be verified; the subject is the issuer's word
     name = f"{email} ({subject})" if isinstance(email, str) and 0 < len(email) <= 255 else subject
     return " ".join(name.split()) or "somebody"

@@ -19,8 +19,6 @@ from penstock.server.jobs.visible import visible_job
 router = APIRouter(route_class=CheckedRoute, tags=["events"])
 
 _JSON = "application/json"
-_SERVICE = "service"
-"""Who has answered when the service does not say."""
 
 
 @router.post(
@@ -34,7 +32,7 @@ async def approve_job(id: UUID, body: models.ApprovalRequest, caller: Caller, sh
     step: str | None
     if caller.is_service:
         await visible_job(shared, caller, id)
-        answer = commands.Approve(id, body.approved, body.by or _SERVICE, body.comment, body.step)
+        answer = commands.Approve(id, body.approved, body.by or caller.name, body.comment, body.step)
         step = await shared.app.engine.arun(answer)
     elif body.by is not None:
         raise Problem(403, "by: is for the service only")

@@ -93,7 +93,8 @@ async def delete_artifact(id: UUID, caller: Caller, shared: Shared) -> Response:
         raise _unknown()
     if not (caller.is_service or shared.settings.members_delete or found[0].owner in (None, caller.subject)):
         raise Problem(403, "it is shared with you; only its owner deletes it")
-    if not await shared.app.artifacts.adelete(id):
+    delete = shared.operator(caller).adelete_artifacts if caller.is_service else shared.app.artifacts.adelete
+    if not await delete(id):
         raise _unknown()
     return Response(status_code=204)
 

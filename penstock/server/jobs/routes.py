@@ -174,7 +174,7 @@ async def get_job(id: UUID, request: Request, caller: JobCaller, shared: Shared)
 )
 async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
     if caller.is_service:
-        reached = bool(await shared.app.engine.arun(commands.Cancel([id], "cancelled by the service")))
+        reached = bool(await shared.operator(caller).acancel_jobs(id, reason="cancelled by the service"))
     else:
         told = await shared.app.database.arun_as(caller.role, caller.claims, commands.CancelMine(id))
         if told is None:
@@ -202,7 +202,7 @@ async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
 async def retry_job(id: UUID, caller: Caller, shared: Shared) -> Response:
     if caller.is_service:
         await visible_job(shared, caller, id)
-        back = bool(await shared.app.engine.arun(commands.Retry([id])))
+        back = bool(await shared.operator(caller).aretry_jobs(id))
     else:
         told = await shared.app.database.arun_as(caller.role, caller.claims, commands.RetryMine(id))
         if told is None:

@@ -65,7 +65,8 @@ def make_router(pipeline: Pipeline) -> APIRouter:
     )
     async def delete_call(id: UUID, caller: Caller, shared: Shared) -> Response:
         row = await visible_call(shared, caller, id)
-        await shared.app.jobs.acancel(row["job_id"], reason="the call was deleted")
+        cancel = shared.operator(caller).acancel_jobs if caller.is_service else shared.app.jobs.acancel
+        await cancel(row["job_id"], reason="the call was deleted")
         async with shared.app.atransaction() as connection:
             rows = await connection.execute("delete from calls.calls where id = %s returning job_id, tries", [id])
             if (deleted := await rows.fetchone()) is not None:

@@ -74,7 +74,10 @@ async def get_export(id: UUID, caller: Caller, shared: Shared) -> Response:
 )
 async def cancel_export(id: UUID, caller: Caller, shared: Shared) -> Response:
     await visible_export(shared, caller, id)
-    asked = await shared.app.jobs.acancel(id, reason="cancelled by its owner")
+    if caller.is_service:
+        asked = await shared.operator(caller).acancel_jobs(id, reason="cancelled by the service")
+    else:
+        asked = await shared.app.jobs.acancel(id, reason="cancelled by its owner")
     job = await visible_export(shared, caller, id)
     if job.state is JobState.CANCELLED:
         return success({"message": "Job cancelled"})
