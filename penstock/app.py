@@ -160,10 +160,19 @@ class Penstock:
         self.database.pools.leave()
         return self.home.move_to(url)
 
-    def migrate(self, progress: Callable[[int, int, str], None] | None = None) -> "Migrated":
+    def migrate(
+        self,
+        progress: Callable[[int, int, str], None] | None = None,
+        *,
+        with_: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> "Migrated":
         """Brings the database to this version's schema, and its queues to what the code says of them. `progress` is
-        told how many steps are done, of how many, and which is next."""
-        migrated = self.home.migrate(progress)
+        told how many steps are done, of how many, and which is next.
+
+        `with_` adds SQL adapters, as `with_=["pgmq"]`, which every later migration keeps up to date; `without` removes
+        them."""
+        migrated = self.home.migrate(progress, with_=with_, without=without)
         if self._kinds.queues:
             self.engine.run(commands.DeclareQueues(self._kinds.queues))
         return migrated

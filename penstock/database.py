@@ -39,8 +39,8 @@ class Home:
         url = self.url()
         return shown_address(url) if self._embedded is None else f"embedded Postgres under {self.folder}"
 
-    def url(self, progress: "Progress | None" = None) -> str:
-        """The database's address; starts the embedded Postgres when there is no other. `progress`: of migrating it."""
+    def url(self, progress: "Progress | None" = None, *, with_: Sequence[str] = (), without: Sequence[str] = ()) -> str:
+        """The database's address; starts the embedded Postgres when there is no other. The rest is for migrating it."""
         from penstock.engine.postgres.address import read_address
 
         with self._starting:
@@ -55,20 +55,24 @@ class Home:
                 self._url = self._embedded.url
                 self._migrate_first = True
             if self._migrate_first:
-                self._migrated = self._bring_up(self._url, progress)
+                self._migrated = self._bring_up(self._url, progress, with_, without)
                 self._migrate_first = False
             return self._url
 
-    def migrate(self, progress: "Progress | None" = None) -> "Migrated":
+    def migrate(
+        self, progress: "Progress | None" = None, *, with_: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> "Migrated":
         self._migrated = None
-        url = self.url(progress)
+        url = self.url(progress, with_=with_, without=without)
         # what finding it has done is what was asked for
-        return self._migrated or self._bring_up(url, progress)
+        return self._migrated or self._bring_up(url, progress, with_, without)
 
-    def _bring_up(self, url: str, progress: "Progress | None") -> "Migrated":
+    def _bring_up(
+        self, url: str, progress: "Progress | None", with_: Sequence[str], without: Sequence[str]
+    ) -> "Migrated":
         from penstock.engine.postgres.migrate import migrate
 
-        return migrate(url, self._schema, self.migrations, progress)
+        return migrate(url, self._schema, self.migrations, progress, with_=with_, without=without)
 
     def move_to(self, url: str | None) -> str | None:
         """To the database there, with None to the embedded one; returns where it was."""

@@ -11,7 +11,7 @@ import typer
 
 from penstock import Penstock, embedded
 from penstock.cli.load import load_app
-from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url
+from penstock.cli.options import DEFAULT_FOLDER, Folder, Json, Schema, Url, With
 from penstock.cli.output import err, explained, out, print_json
 from penstock.cli.progress import bar
 from penstock.engine.postgres.address import shown_address
@@ -63,6 +63,8 @@ def migrate(
     url: Url = None,
     folder: Folder = DEFAULT_FOLDER,
     schema: Schema = "penstock",
+    with_: With = None,
+    without: Annotated[list[str] | None, typer.Option(help="Remove an SQL adapter; may repeat.")] = None,
     json: Json = False,
 ) -> None:
     """Create or upgrade Penstock's schema in the database. Safe to run again, and from several places at once.
@@ -81,7 +83,7 @@ def migrate(
             if _was_typed(context, "url"):
                 app.connect_to(url)
         with app, bar("migrating", json=json) as tell:
-            done = app.migrate(tell)
+            done = app.migrate(tell, with_=with_ or (), without=without or ())
         if json:
             print_json(
                 {

@@ -13,6 +13,7 @@ from rich.markup import escape
 from penstock.app import Penstock
 from penstock.cli.output import out, print_json
 from penstock.engine import commands
+from penstock.engine.postgres.adapters import installed_adapters
 from penstock.engine.postgres.migrate import missing_rights
 from penstock.logs import counted, shown
 
@@ -107,6 +108,14 @@ def _rights(_: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("ok", "rights", "requests of users can be served")
 
 
+def _adapters(app: Penstock, connection: Connection) -> Iterator[Finding]:
+    for name, current in installed_adapters(connection, app.database.schema).items():
+        if current:
+            yield Finding("ok", "adapter", f"{name} is there")
+        else:
+            yield Finding("warning", "adapter", f"{name} is of another version", "penstock migrate")
+
+
 def _notifications(app: Penstock, connection: Connection) -> Iterator[Finding]:
     """Whether what one session says is heard in another: a pooler in transaction mode would keep it."""
     with psycopg.connect(app.url(), autocommit=True) as listening:
@@ -178,4 +187,4 @@ def _library(_: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "psycopg", text, "pip install 'penstock[binary]'")
 
 
-CHECKS: tuple[Check, ...] = (_database, _rights, _notifications, _snapshots, _queues, _jobs, _library)
+CHECKS: tuple[Check, ...] = (_database, _rights, _adapters, _notifications, _snapshots, _queues, _jobs, _library)

@@ -20,6 +20,10 @@ Folder = Annotated[
 ]
 Schema = Annotated[str, typer.Option(envvar="PENSTOCK_SCHEMA", show_envvar=True, help="The schema of the engine.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+With = Annotated[
+    list[str] | None,
+    typer.Option("--with", help="Also an SQL adapter, as pgmq: kept up to date from then on. May repeat."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 QueueFilter = Annotated[

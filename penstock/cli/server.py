@@ -14,6 +14,7 @@ from rich.markup import escape
 from penstock.app import Penstock
 from penstock.cli.interrupt import ending_on_the_spot, interruptible
 from penstock.cli.load import load_app
+from penstock.cli.options import With
 from penstock.cli.output import err, explained
 from penstock.cli.progress import bar
 from penstock.cli.reload import Reloader
@@ -75,6 +76,7 @@ def up(
     reload: Annotated[
         bool, typer.Option("--reload", help="Start again when a file of the application changes: for development.")
     ] = False,
+    with_: With = None,
     log_level: LevelOption = Level.INFO,
     log_format: FormatOption = LogFormat.AUTO,
     tied_to: Annotated[int | None, typer.Option(hidden=True)] = None,
@@ -103,7 +105,7 @@ def up(
         from penstock.server.auth.development import settings_for_development
 
         with interruptible(), bar("starting", json=log_format is LogFormat.JSON) as tell:
-            applied = loaded.migrate(tell).applied
+            applied = loaded.migrate(tell, with_=with_ or ()).applied
         settings = settings_for_development(loaded.folder)
         command = [
             sys.executable, "-m", "penstock.cli", "worker", app, "--log-level", log_level, "--log-format", log_format,

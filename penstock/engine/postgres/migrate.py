@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from penstock.engine.postgres.adapters import migrate_adapters
 from penstock.engine.postgres.address import read_address
 from penstock.errors import PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
@@ -54,11 +55,19 @@ Progress = Callable[[int, int, str], None]
 
 
 def migrate(
-    url: str, schema: str = "penstock", applications: Applications | None = None, progress: Progress | None = None
+    url: str,
+    schema: str = "penstock",
+    applications: Applications | None = None,
+    progress: Progress | None = None,
+    *,
+    with_: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> Migrated:
-    """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated."""
+    """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated.
+
+    `with_` names SQL adapters to add, `without` those to remove; those that it has are kept up to date."""
     with psycopg.connect(read_address(url), application_name="penstock migrate") as connection:
-        return migrate_on(connection, schema, applications, progress)
+        return migrate_on(connection, schema, applications, progress, with_=with_, without=without)
 
 
 def migrate_on(
@@ -66,6 +75,9 @@ def migrate_on(
     schema: str = "penstock",
     applications: Applications | None = None,
     progress: Progress | None = None,
+    *,
+    with_: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> Migrated:
     """The same on a connection; commits with the caller's transaction, if there is one."""
     if connection.info.server_version < OLDEST_POSTGRES * 10_000:
@@ -111,6 +123,14 @@ def migrate_on(
             )
             _execute(connection, "select penstock.add_partitions(), penstock.add_locks()", schema)
         applied = [str(migration) for migration in due]
+        applied += migrate_adapters(
+            connection,
+            schema,
+            lambda text: _execute(connection, text, schema),
+            wanted=with_,
+            unwanted=without,
+            engine_changed=stale,
+        )
         for name, theirs in (applications or {}).items():
             # it may keep its tables where its login looks for them
             _look_in(connection, search_path)
