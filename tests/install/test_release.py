@@ -1,0 +1,39 @@
+"""What is published: built to the same bytes by tools that are known by their bytes."""
+
+import re
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.install.environments import ROOT
+
+
+def test_every_tool_of_a_release_is_pinned_by_its_hash() -> None:
+    tools = [line for line in (ROOT / "scripts/release-tools.txt").read_text().splitlines() if line[0] != "#"]
+    assert {line.partition("==")[0] for line in tools} >= {"build", "hatchling"}
+    for line in tools:
+        assert re.fullmatch(r"[a-z-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}", line), line
+
+
+@pytest.mark.slow
+def test_two_builds_are_the_same_and_hold_what_they_should(tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "tree"], check=True)
+    tree = tmp_path / "tree"
+    said = subprocess.run([tree / "scripts/release", "--build-only"], check=True, capture_output=True, text=True)
+    assert said.stdout.count("the same twice") == 4
+
+    [wheel] = tree.glob("dist/penstock-*.whl")
+    inside = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in inside if not name.endswith(".dist-info")} == {
+        "penstock",
+        "penstock_command.py",
+        "pytest_penstock.py",
+    }
+    [source] = tree.glob("dist/penstock-*.tar.gz")
+    with tarfile.open(source) as archive:
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    assert "penstock/sql/schema.sql" in files
+    assert not any(name.startswith(("tests", "bench", ".ci")) for name in files)
