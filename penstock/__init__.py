@@ -8,6 +8,7 @@ from penstock.dedupe import dedupe_key
 from penstock.errors import (
     ArtifactExists,
     ArtifactExpired,
+    CallFailed,
     DatabaseUnavailable,
     DuplicateKey,
     IdempotencyMismatch,
@@ -24,6 +25,7 @@ from penstock.errors import (
     PayloadTooLarge,
     PenstockError,
     ProgramTooOld,
+    ReplayMismatch,
     SchemaTooNew,
     SchemaTooOld,
     ServerTooOld,
@@ -34,6 +36,7 @@ from penstock.errors import (
     UnknownJob,
     UnknownKind,
     UnsupportedConnection,
+    WaitTimeout,
 )
 from penstock.flow import Flow, batch
 from penstock.handle import JobHandle
@@ -53,6 +56,7 @@ __all__ = [
     "ArtifactExists",
     "ArtifactExpired",
     "Backoff",
+    "CallFailed",
     "Cancel",
     "ClaimedJob",
     "Context",
@@ -85,6 +89,7 @@ __all__ = [
     "PenstockError",
     "ProgramTooOld",
     "Queue",
+    "ReplayMismatch",
     "SchemaTooNew",
     "SchemaTooOld",
     "ServerTooOld",
@@ -99,6 +104,7 @@ __all__ = [
     "UnknownKind",
     "UnsupportedConnection",
     "Usage",
+    "WaitTimeout",
     "Worker",
     "batch",
     "dedupe_key",

@@ -35,6 +35,7 @@ def install(
     analyst: "Analyst | None" = None,
     poll_interval: float | None = None,
     max_polls: int | None = None,
+    webhook_timeout: float | None = None,
     max_bytes: int = GIGABYTE,
     max_org_bytes: int | None = None,
     queues: "Mapping[Stage, str] | None" = None,
@@ -46,7 +47,9 @@ def install(
     offline ones.
 
     `poll_interval`: seconds between two looks at a transcription, SPEECHKIT_POLL_INTERVAL_MS unless given; `max_polls`:
-    after how many it has failed, unless given a day's. `max_bytes` of a recording; the server's own limit for uploads
+    after how many it has failed, unless given a day's. With `webhook_timeout` (SPEECHKIT_WEBHOOK_TIMEOUT_MS) the
+    transcriber is told where to call when it is ready, and not looked at before it has, or so many seconds have passed.
+    `max_bytes` of a recording; the server's own limit for uploads
     (PENSTOCK_MAX_UPLOAD) holds too. `max_org_bytes` of all that an organisation keeps here, CALLS_MAX_ORG_BYTES unless
     given, else no limit. `queues` says where each stage's jobs wait. With a `page` for people at /calls.
     """
@@ -57,7 +60,11 @@ def install(
     from penstock_recipes.calls.store import CallFiles
 
     interval = poll_interval if poll_interval is not None else _poll_interval()
-    stages = Stages(CallFiles(app), transcriber or _transcriber(), analyst or _analyst(), interval)
+    within = webhook_timeout if webhook_timeout is not None else _seconds("SPEECHKIT_WEBHOOK_TIMEOUT_MS")
+    transcriber = transcriber or _transcriber()
+    if within is not None:
+        _check_webhook(transcriber, within)
+    stages = Stages(CallFiles(app), transcriber, analyst or _analyst(), interval, within)
     pipeline = Pipeline(
         app,
         stages,
@@ -85,12 +92,32 @@ def make_app(url: str | None = None, *, artifacts: str | Path | Store | None = N
 
 
 def _poll_interval() -> float:
-    told = os.environ.get("SPEECHKIT_POLL_INTERVAL_MS")
+    told = _seconds("SPEECHKIT_POLL_INTERVAL_MS")
+    return POLL_INTERVAL if told is None else told
+
+
+def _seconds(variable: str) -> float | None:
+    told = os.environ.get(variable)
     if told is None:
-        return POLL_INTERVAL
+        return None
     if not told.isdigit():
-        raise PenstockError(f"SPEECHKIT_POLL_INTERVAL_MS must be a whole number of milliseconds, not {told!r}")
+        raise PenstockError(f"{variable} must be a whole number of milliseconds, not {told!r}")
     return int(told) / 1000
+
+
+def _check_webhook(transcriber: "Transcriber", seconds: float) -> None:
+    from penstock_recipes.calls.providers.transcription import CallingTranscriber
+
+    if not isinstance(transcriber, CallingTranscriber):
+        raise PenstockError(
+            f"the transcriber {transcriber.name!r} calls nobody: leave out webhook_timeout "
+            "(SPEECHKIT_WEBHOOK_TIMEOUT_MS), or give one that has start_with_callback"
+        )
+    if not 0 < seconds <= 2 * DAY:
+        raise PenstockError(
+            f"webhook_timeout (SPEECHKIT_WEBHOOK_TIMEOUT_MS) must be more than 0 and at most two days, not {seconds:g} "
+            "seconds: SpeechKit keeps its results for three"
+        )
 
 
 def _max_org_bytes() -> int | None:

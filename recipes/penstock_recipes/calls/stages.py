@@ -4,6 +4,8 @@ A stage stores its file at the call's own path, removes what that has made obsol
 transaction that completes its job. The stored file is what counts: a worker may be killed between any two of these.
 """
 
+import logging
+import os
 from collections.abc import Awaitable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,18 +15,29 @@ from uuid import UUID
 
 import msgspec
 
-from penstock import Cancel, Context, Fail, Snooze
+from penstock import Cancel, Context, Fail, Snooze, WaitTimeout
 from penstock.sandbox import work_folder
 from penstock_recipes.calls.audio import extract_audio, to_ogg_opus
 from penstock_recipes.calls.decoder import NoAudio
 from penstock_recipes.calls.providers.analysis import AnalysisFailed, Analyst
-from penstock_recipes.calls.providers.transcription import Transcriber, Transcript, TranscriptionFailed
+from penstock_recipes.calls.providers.transcription import (
+    CallingTranscriber,
+    Transcriber,
+    Transcript,
+    TranscriptionFailed,
+)
 from penstock_recipes.calls.store import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 FOLDER = "penstock-call"
 ABANDONED = 2 * 3600
 """Seconds; twice as long as any stage may take. Somebody's recording may have been left there."""
+TRANSCRIBED = "transcribed"
+"""The event that a transcriber's call is."""
+SIGNED_BY = "SPEECHKIT"
+"""Calls must be signed, as Standard Webhooks, where PENSTOCK_CALLBACK_SECRET_SPEECHKIT is set."""
 
 
 class Extracted(msgspec.Struct, frozen=True, rename="camel"):
@@ -57,11 +70,19 @@ class Analyzed(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Stages:
-    def __init__(self, files: CallFiles, transcriber: Transcriber, analyst: Analyst, poll_interval: float) -> None:
+    def __init__(
+        self,
+        files: CallFiles,
+        transcriber: Transcriber,
+        analyst: Analyst,
+        poll_interval: float,
+        webhook_timeout: float | None = None,
+    ) -> None:
         self._files = files
         self._transcriber = transcriber
         self._analyst = analyst
         self._poll_interval = poll_interval
+        self._webhook_timeout = webhook_timeout
 
     async def extract(self, ctx: Context, org: UUID, id: UUID) -> Extracted:
         call, found = await self._files.look_up(org, id, "raw", "audio")
@@ -87,12 +108,23 @@ class Stages:
 
     async def start(self, ctx: Context, org: UUID, id: UUID) -> Started:
         call, found = await self._files.look_up(org, id, "audio", "ogg", "transcript")
-        audio, ogg = found.get("audio"), found.get("ogg")
+        audio = found.get("audio")
         if audio is None:
             raise Gone("the sound of the recording is not there any more; upload it again")
         if "transcript" in found:
             await self._forget(call, None)
             return Started(None, audio.path, None)
+        # remembered at once: a run that dies after this does not pay for another transcription
+        operation = await ctx.step("start", self._hand_over, ctx, call, audio, found.get("ogg"))
+        if self._webhook_timeout is not None:
+            await self._until_called(ctx, self._webhook_timeout)
+        _, found = await self._files.look_up(org, id, "ogg")
+        if ogg := found.get("ogg"):
+            await record(ctx, call, "ogg", ogg)
+        return Started(operation, audio.path, call.whole_path("ogg"))
+
+    async def _hand_over(self, ctx: Context, call: Call, audio: File, ogg: File | None) -> str:
+        """Gives the operation's id."""
         await ctx.progress(10, "Preparing the sound…")
         with work_folder(FOLDER, abandoned=ABANDONED) as folder:
             sound = folder / "audio.ogg"
@@ -101,15 +133,23 @@ class Stages:
             else:
                 await self._files.fetch(ogg, sound)
             await ctx.progress(60, "Handing the sound over…")
-            facts = ogg.facts
+            name, facts, transcriber = call.name_at_provider, ogg.facts, self._transcriber
+            if self._webhook_timeout is None or not isinstance(transcriber, CallingTranscriber):
+                return await transcriber.start(sound, name=name, facts=facts)
+            callback = self._callback(ctx, self._webhook_timeout)
+            return await transcriber.start_with_callback(sound, name=name, facts=facts, callback=callback)
 
-            async def start() -> str:
-                return await self._transcriber.start(sound, name=call.name_at_provider, facts=facts)
+    def _callback(self, ctx: Context, seconds: float) -> str:
+        signed = SIGNED_BY if os.environ.get(f"PENSTOCK_CALLBACK_SECRET_{SIGNED_BY}") else None
+        return ctx.callback_url(TRANSCRIBED, expires=seconds, secret=signed)
 
-            # remembered at once: a run that dies after this does not pay for another transcription
-            operation = await ctx.step("start", start)
-        await record(ctx, call, "ogg", ogg)
-        return Started(operation, audio.path, ogg.path)
+    async def _until_called(self, ctx: Context, seconds: float) -> None:
+        """It is only told that there is something: `transcribe_poll` looks, and goes on looking when nobody called."""
+        await ctx.progress(90, "Transcribing…")
+        try:
+            await ctx.wait_for(TRANSCRIBED, key=str(ctx.id), timeout=seconds)
+        except WaitTimeout:
+            log.warning("nobody called about job %s in %g seconds: it is looked at from here on", ctx.id, seconds)
 
     async def _make_ogg(self, ctx: Context, call: Call, audio: File, to: Path) -> File:
         source = await self._files.fetch(audio, to.with_name("audio.flac"))

@@ -1,11 +1,14 @@
 """SpeechKit's asynchronous recognition as it is documented, and a bucket that takes anything, on loopback."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock_recipes.calls.providers.transcription.speechkit import SpeechKit
+from penstock_recipes.calls.providers.transcription.speechkit_settings import SpeechKitSettings
 from tests.kit.fake_http import Answer, Request, fake_server
 
 KEY = "AQVN-not-a-key"
@@ -44,16 +47,26 @@ class Service:
     stored: dict[str, bytes] = field(default_factory=dict)
     operations: dict[str, str] = field(default_factory=dict)
     """By idempotency key."""
+    callbacks: list[str] = field(default_factory=list)
+    """Where it was asked to call, by a header that a gateway in front of it goes by."""
+
+    @property
+    def looks(self) -> int:
+        """How often it was asked for an operation."""
+        return sum(request.path.startswith("/operations/") for request in self.requests)
 
     def answer(self, request: Request) -> Answer:
         self.requests.append(request)
         return self.broken(request) or self._answer(request)
 
     def _answer(self, request: Request) -> Answer:
+        if request.path.startswith("/bucket?delete"):
+            keys = re.findall("<Key>.*?</Key>", request.body.decode())
+            for key in keys:
+                self.stored.pop(f"/bucket/{key[5:-6]}", None)
+            gone = "".join(f"<Deleted>{key}</Deleted>" for key in keys)
+            return Answer(200, f"<DeleteResult>{gone}</DeleteResult>".encode(), {"Content-Type": "application/xml"})
         if request.path.startswith("/bucket/"):
-            if request.method == "DELETE":
-                self.stored.pop(request.path, None)
-                return Answer(204)
             self.stored[request.path] = request.body
             return Answer(200, b"", {"ETag": '"1"'})
         if request.headers.get("authorization") not in (f"Api-Key {KEY}", f"Bearer {KEY}"):
@@ -77,7 +90,22 @@ class Service:
         if not uri.startswith("http") or "/bucket/" not in uri:
             return told({"code": 3, "message": "audio.uri: only Object Storage is supported"}, 400)
         key = request.headers["idempotency-key"]
+        self.callbacks += [request.headers[name] for name in ("x-callback-url",) if name in request.headers]
         return told(operation(self.operations.setdefault(key, f"e03sup6d5h1qr574ht{len(self.operations):02}")))
+
+
+def speechkit(service: Service, **options: Any) -> SpeechKit:
+    """Its client."""
+    chosen: dict[str, Any] = {
+        "bucket": "bucket",
+        "api_key": KEY,
+        "access_key_id": "an-id",
+        "secret_access_key": "a-secret",
+        "storage_url": service.url,
+        "transcribe_url": f"{service.url}/speech/stt/v2/longRunningRecognize",
+        "operations_url": f"{service.url}/operations",
+    }
+    return SpeechKit(SpeechKitSettings(**chosen | options))
 
 
 def operation(name: str, **more: Any) -> dict[str, Any]:

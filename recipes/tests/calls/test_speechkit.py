@@ -10,10 +10,9 @@ import obstore
 import pytest
 from obstore.store import S3Store
 
-from calls.speechkit_service import KEY, Service, operation, recognizing, told
+from calls.speechkit_service import KEY, operation, recognizing, speechkit, told
 from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.providers.transcription import Segment, Transcript, TranscriptionFailed, Word
-from penstock_recipes.calls.providers.transcription.speechkit import SpeechKit
 from penstock_recipes.calls.providers.transcription.speechkit_settings import SpeechKitSettings
 from tests.kit.fake_http import Answer, Request
 from tests.storage.conftest import seaweed  # noqa: F401
@@ -23,19 +22,6 @@ from tests.storage.seaweed import Seaweed
 
 FACTS = AudioFacts(12.5, 2, 48_000)
 NAME = "5d3c/call 1.ogg"
-
-
-def speechkit(service: Service, **options: Any) -> SpeechKit:
-    chosen: dict[str, Any] = {
-        "bucket": "bucket",
-        "api_key": KEY,
-        "access_key_id": "an-id",
-        "secret_access_key": "a-secret",
-        "storage_url": service.url,
-        "transcribe_url": f"{service.url}/speech/stt/v2/longRunningRecognize",
-        "operations_url": f"{service.url}/operations",
-    }
-    return SpeechKit(SpeechKitSettings(**chosen | options))
 
 
 @pytest.fixture
@@ -68,6 +54,7 @@ async def test_a_call_is_handed_over_watched_and_read(audio: Path) -> None:
         )
         asked = next(request for request in service.requests if request.method == "POST")
         assert asked.headers["authorization"] == f"Api-Key {KEY}"
+        assert service.callbacks == []
         assert json.loads(asked.body) == {
             "config": {
                 "specification": {
@@ -79,6 +66,15 @@ async def test_a_call_is_handed_over_watched_and_read(audio: Path) -> None:
             },
             "audio": {"uri": f"{service.url}/bucket/calls/5d3c/call%201.ogg"},
         }
+
+
+async def test_who_wants_to_be_called_says_where_and_asks_for_the_same_operation(audio: Path) -> None:
+    async with recognizing() as service:
+        client = speechkit(service)
+        started = await client.start(audio, name=NAME, facts=FACTS)
+        address = "https://jobs.example.com/api/callbacks/t0ken"
+        again = await client.start_with_callback(audio, name=NAME, facts=FACTS, callback=address)
+        assert (again, service.callbacks) == (started, [address])
 
 
 async def test_starting_twice_pays_once(audio: Path) -> None:

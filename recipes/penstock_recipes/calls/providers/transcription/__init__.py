@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -65,6 +65,14 @@ class Transcriber(Protocol):
 
     async def forget(self, operation: str | None, *, name: str) -> None:
         """Removes what `start` left at the provider under this name; fine to call twice, or when nothing is there."""
+
+
+@runtime_checkable
+class CallingTranscriber(Transcriber, Protocol):
+    """One that says when it is ready. What it calls with is not read: the transcript is had by `poll`."""
+
+    async def start_with_callback(self, audio: Path, *, name: str, facts: AudioFacts, callback: str) -> str:
+        """As `start`; `callback` is the address that is to be sent a POST, once, when there is something to be had."""
 
 
 class TranscriptionFailed(Exception):

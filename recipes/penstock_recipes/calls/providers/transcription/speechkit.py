@@ -23,6 +23,7 @@ from penstock_recipes.calls.providers.transcription.speechkit_settings import Sp
 if TYPE_CHECKING:
     from obstore.store import S3Store
 
+CALLBACK_HEADER = "X-Callback-Url"
 _LIKELY_TO_PASS = frozenset({1, 4, 8, 10, 13, 14})
 """gRPC: cancelled, deadline exceeded, resource exhausted, aborted, internal, unavailable."""
 
@@ -72,6 +73,13 @@ class SpeechKit:
         return f"SpeechKit({self._settings!r})"
 
     async def start(self, audio: Path, *, name: str, facts: AudioFacts) -> str:
+        return await self._start(audio, name, facts, {})
+
+    async def start_with_callback(self, audio: Path, *, name: str, facts: AudioFacts, callback: str) -> str:
+        """The address is a header: SpeechKit itself passes over it, a gateway in front of it may call there."""
+        return await self._start(audio, name, facts, {CALLBACK_HEADER: callback})
+
+    async def _start(self, audio: Path, name: str, facts: AudioFacts, more: dict[str, str]) -> str:
         asked = self._settings
         await self._store_call("upload the audio", "put_async", self._key(name), audio)
         # an OGG tells its rate and channels itself; the API asks not to say them again
@@ -87,7 +95,7 @@ class SpeechKit:
             config["folderId"] = asked.folder
         address = f"{asked.storage_url.rstrip('/')}/{asked.bucket}/{quote(self._key(name))}"
         once = str(uuid5(NAMESPACE_URL, f"{address} {facts.seconds} {asked.language} {asked.model}"))
-        headers = {"Idempotency-Key": once, "x-client-request-id": once}
+        headers = {"Idempotency-Key": once, "x-client-request-id": once, **more}
         body = {"config": config, "audio": {"uri": address}}
         return (await self._request("POST", asked.transcribe_url, json=body, headers=headers)).id
 
