@@ -6,7 +6,7 @@
 import os
 from collections.abc import Callable, Mapping
 
-from penstock import Backoff, Penstock
+from penstock import Backoff, Penstock, PenstockError
 from penstock_recipes.application import made_on_demand
 from penstock_recipes.pages import add_page
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
@@ -50,12 +50,14 @@ def install(
     unfinished: int | None = 3,
     storage: int | None = 2 * GIGABYTE,
     kept: float | None = 30 * DAY,
+    approve_recordings: bool | None = None,
     page: bool = True,
 ) -> None:
     """Adds readings to an application. Without providers, those that the environment names, else the offline ones.
 
     `queues` says where each stage's jobs wait, so that workers may be sized for each. The limits are each user's:
-    readings a day, readings that are not done, bytes of files. Files are `kept` for so many seconds.
+    readings a day, readings that are not done, bytes of files. Files are `kept` for so many seconds. With
+    `approve_recordings` (READINGS_APPROVE_RECORDINGS=1) a person is asked before anything is recorded.
     With a `page` for people at /readings.
     """
     require("readings", "pikepdf", "typst")
@@ -77,6 +79,7 @@ def install(
         max_attempts=max_attempts,
         quota="readings",
         kept=kept,
+        approve_recordings=_approve_recordings() if approve_recordings is None else approve_recordings,
     )
     app.add_routes(router)
     if page:
@@ -99,11 +102,28 @@ def make_app(
     queues: Mapping[Stage, str] = QUEUES,
     backoff: Backoff = BACKOFF,
     per_day: int | None = 10,
+    approve_recordings: bool | None = None,
 ) -> Penstock:
     """An application of nothing but readings."""
     app = Penstock(url, artifacts=artifacts)
-    install(app, text=text, voice=voice, chapters=chapters, queues=queues, backoff=backoff, per_day=per_day)
+    install(
+        app,
+        text=text,
+        voice=voice,
+        chapters=chapters,
+        queues=queues,
+        backoff=backoff,
+        per_day=per_day,
+        approve_recordings=approve_recordings,
+    )
     return app
+
+
+def _approve_recordings() -> bool:
+    told = os.environ.get("READINGS_APPROVE_RECORDINGS", "0")
+    if told not in ("0", "1"):
+        raise PenstockError(f"READINGS_APPROVE_RECORDINGS must be 0 or 1, not {told!r}")
+    return told == "1"
 
 
 def _text_provider() -> TextProvider:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from penstock import Backoff, Context, Earlier, Fail, Flow, JobState, Penstock
+from penstock import Backoff, Cancel, Context, Earlier, Fail, Flow, JobState, Penstock, WaitTimeout
 from penstock_recipes.readings.book import print_book, print_chapter
 from penstock_recipes.readings.chapters import CHAPTERS, Chapter
 from penstock_recipes.readings.chart import Calculation, calculate
@@ -26,7 +26,15 @@ QUEUES: Mapping[Stage, str] = {
     "audio": "readings_audio",
     "book": "readings",
 }
-PHASES = {"calculating": (0.0, 10.0), "text": (10.0, 50.0), "pdf": (50.0, 70.0), "audio": (70.0, 95.0)}
+PHASES = {
+    "calculating": (0.0, 10.0),
+    "text": (10.0, 50.0),
+    "pdf": (50.0, 70.0),
+    "approval": (70.0, 70.0),
+    "audio": (70.0, 95.0),
+}
+APPROVED_WITHIN = 7 * 24 * 3600.0
+"""Seconds in which somebody has to answer; no answer is a refusal."""
 BACKOFF = Backoff.linear(5)
 """5 s after the first attempt, 10 s after the second; the third is the last."""
 
@@ -36,6 +44,13 @@ class Printed(msgspec.Struct, frozen=True):
 
     path: str
     pages: int
+
+
+class Permission(msgspec.Struct, frozen=True):
+    """What was answered when somebody was asked whether to record."""
+
+    approved: bool
+    refusal: str = ""
 
 
 class Spoken(msgspec.Struct, frozen=True):
@@ -69,8 +84,10 @@ def add_flow(
     max_attempts: int = 3,
     quota: str | None = None,
     kept: float | None = None,
+    approve_recordings: bool = False,
 ) -> None:
-    """Adds the flow and its handlers to an application; files are `kept` for so many seconds."""
+    """Adds the flow and its handlers to an application; files are `kept` for so many seconds. With `approve_recordings`
+    a person is asked before anything is recorded."""
 
     async def put(ctx: Context, name: str, data: bytes, **choices: Any) -> str:
         """Stores a file below the flow's folder, wherever in the flow it was made: the same path on every attempt."""
@@ -111,12 +128,30 @@ def add_flow(
         await put(ctx, f"json/chapter{chapter}_metadata.json", msgspec.json.format(msgspec.json.encode(whole)))
         return Printed(printed, pages)
 
+    @app.job(kind="recording_approval", queue=queues["book"], max_attempts=max_attempts, backoff=backoff, timeout=60)
+    async def recording_approval(ctx: Context) -> Permission:
+        """Asks a person whether the chapters are to be recorded, which may cost something."""
+        _, written = _read(await ctx.outputs())
+        told = {"chapters": len(written), "words": sum(text.words for text in written.values())}
+        await ctx.progress(message="Waiting for somebody to approve the recordings…")
+        question = f"Record {told['chapters']} chapters, {told['words']:,} words?"
+        try:
+            answer = await ctx.approve(question, details=told, timeout=APPROVED_WITHIN)
+        except WaitTimeout:
+            return Permission(False, "nobody approved the recordings in a week")
+        if answer.approved:
+            return Permission(True)
+        return Permission(False, f"{answer.by} refused the recordings" + (f": {answer.comment}" * bool(answer.comment)))
+
     @app.job(kind="audio_generation", queue=queues["audio"], max_attempts=max_attempts, backoff=backoff, timeout=1800)
-    async def audio_generation(ctx: Context, chapter: int) -> Spoken:
+    async def audio_generation(ctx: Context, chapter: int) -> Spoken | Cancel:
         """A chapter read aloud."""
         about = CHAPTERS[chapter - 1]
+        outputs = await ctx.outputs()
+        if refusal := _refusal(outputs):
+            return Cancel(refusal)
         await ctx.progress(message=f"Recording chapter: {about.title}…")
-        _, written = _read(await ctx.outputs())
+        _, written = _read(outputs)
         speech = await voice.speak(_spoken_text(about, written[chapter]))
         recording = await asyncio.to_thread(codec.encode, speech)
         seconds = round(speech.seconds, 2)
@@ -135,9 +170,10 @@ def add_flow(
     @app.job(kind=KIND, queue=queues["book"], max_attempts=max_attempts, backoff=backoff, timeout=600, unique=True)
     async def bind(
         ctx: Context, person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS
-    ) -> Bound | Fail:
+    ) -> Bound | Fail | Cancel:
         """The last step: the chapters as one book and one document. Of a book that would lack something there is none;
-        what was made of the other chapters stays, and a retry makes only what is missing."""
+        what was made of the other chapters stays, and a retry makes only what is missing. One whose recordings were
+        refused is there to be read, and the reading has ended as cancelled."""
         outputs = await ctx.outputs()
         if missing := [_lacking(each) for each in outputs if each.state is JobState.FAILED]:
             return Fail("; ".join(missing))
@@ -155,14 +191,16 @@ def add_flow(
                 "sections": text.sections,
                 "pages": printed[about.number].pages,
                 "pdf": printed[about.number].path,
-                "audio": spoken[about.number].path,
-                "duration": spoken[about.number].seconds,
+                "audio": spoken[about.number].path if about.number in spoken else None,
+                "duration": spoken[about.number].seconds if about.number in spoken else None,
             }
             for about, text in book
         ]
         params = {"person1": person1, "person2": person2, "systems": systems}
         whole = {"id": ctx.id, "type": KIND, "params": params, "calculation": charts, "chapters": told}
         document = await put(ctx, "json/full_nuclear.json", msgspec.json.format(msgspec.json.encode(whole)))
+        if refusal := _refusal(outputs):
+            return Cancel(f"{refusal}; what was written is kept")
         await ctx.progress(99, "The reading is ready", phase="finalizing")
         pages, warnings = await asyncio.to_thread(_look_into, pdf)
         words, seconds = sum(text.words for _, text in book), sum(each.seconds for each in spoken.values())
@@ -172,13 +210,22 @@ def add_flow(
     def nuclear_v2(person1: Person, person2: Person | None = None, systems: Systems = SYSTEMS) -> Flow:
         """A reading for one person or two, in sixteen chapters: each as a PDF and as an MP3, and a book of them all."""
         # a chapter that fails is no reason to throw the others away
-        flow = Flow(then=bind.prepare(person1, person2, systems), policy="continue", phases=PHASES)
+        phases = {name: range for name, range in PHASES.items() if approve_recordings or name != "approval"}
+        flow = Flow(then=bind.prepare(person1, person2, systems), policy="continue", phases=phases)
         charts = flow.add(calculation.prepare(person1, person2, systems), phase="calculating", name="calculation")
-        for about in CHAPTERS[:chapters]:
-            number, part = about.number, f"chapter{about.number}"
-            text = flow.add(text_generation.prepare(number), phase="text", after=[charts], part=part)
-            flow.add(pdf_generation.prepare(number), phase="pdf", after=[charts, text], part=part)
-            flow.add(audio_generation.prepare(number), phase="audio", after=[charts, text], part=part)
+        parts = {about.number: f"chapter{about.number}" for about in CHAPTERS[:chapters]}
+        texts = {
+            number: flow.add(text_generation.prepare(number), phase="text", after=[charts], part=part)
+            for number, part in parts.items()
+        }
+        asked = []
+        if approve_recordings:
+            after = [charts, *texts.values()]
+            asked = [flow.add(recording_approval.prepare(), phase="approval", after=after, name="approval")]
+        for number, text in texts.items():
+            part, after = parts[number], [charts, text]
+            flow.add(pdf_generation.prepare(number), phase="pdf", after=after, part=part)
+            flow.add(audio_generation.prepare(number), phase="audio", after=after + asked, part=part)
         return flow
 
 
@@ -195,9 +242,17 @@ def _by_chapter(outputs: list[Earlier], kind: str, type: type[T]) -> dict[int, T
     }
 
 
+def _refusal(outputs: list[Earlier]) -> str:
+    """Why nothing is recorded; nothing where nobody was asked, or agreed."""
+    answers = [msgspec.convert(each.output, Permission) for each in outputs if each.kind == "recording_approval"]
+    return "".join(each.refusal for each in answers)
+
+
 def _lacking(failed: Earlier) -> str:
     if failed.kind == "calculation":
         return "the birth charts could not be calculated"
+    if failed.kind == "recording_approval":
+        return "nobody could be asked to approve the recordings"
     done = {"text_generation": "written", "pdf_generation": "printed", "audio_generation": "recorded"}[failed.kind]
     return f"chapter {failed.args['chapter']}, {CHAPTERS[failed.args['chapter'] - 1].title}, could not be {done}"
 

@@ -35,10 +35,13 @@ function personIn(fieldset) {
 function follow(id) {
   book.hidden = true;
   const progress = h("penstock-progress", { job: id, label: "The reading", cancel: true, retry: true, links: "none" });
-  progress.addEventListener("succeeded", async ({ detail }) => {
-    await showBook(detail);
+  const ended = async ({ detail }) => {
+    // of one whose recordings were refused there is a book all the same
+    if (detail.artifacts.some(({ name }) => name === "json/full_nuclear.json")) await showBook(detail);
     await showEarlier();
-  });
+  };
+  progress.addEventListener("succeeded", ended);
+  progress.addEventListener("cancelled", ended);
   current.replaceChildren(progress);
   current.hidden = false;
   if (matchMedia("(width < 60rem)").matches) current.scrollIntoView({ behavior: "smooth" });
@@ -55,7 +58,8 @@ async function showBook(job) {
     pdf: files.get(`pdf/chapter${chapter.chapter}.pdf`),
   }));
   const people = [whole.params.person1, whole.params.person2].filter(Boolean).map((each) => each.name);
-  const told = `${chapters.length} chapters, ${job.output.pages} pages, ${clock(job.output.seconds)} of listening`;
+  const length = job.output ? `${job.output.pages} pages, ${clock(job.output.seconds)} of listening` : "not recorded";
+  const told = `${chapters.length} chapters, ${length}`;
   const { playing, ...rest } = player(chapters);
   const about = h(
     "div",
@@ -80,7 +84,7 @@ function player(chapters) {
       { type: "button" },
       h("span", { class: "number" }, String(chapter.chapter)),
       chapter.title,
-      h("span", { class: "length number" }, clock(chapter.duration)),
+      h("span", { class: "length number" }, chapter.sound ? clock(chapter.duration) : ""),
     );
     button.addEventListener("click", () => choose(place, true));
     return button;
@@ -96,8 +100,9 @@ function player(chapters) {
       else button.removeAttribute("aria-current");
     }
     title.textContent = `${chapter.chapter}. ${chapter.title}`;
-    audio.src = chapter.sound.url;
-    if (plays) audio.play().catch(() => {});
+    audio.hidden = !chapter.sound;
+    if (chapter.sound) audio.src = chapter.sound.url;
+    if (plays && chapter.sound) audio.play().catch(() => {});
     text.replaceChildren(
       h("h2", {}, chapter.title),
       ...chapter.sections.flatMap((section) => [
