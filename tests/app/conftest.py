@@ -10,7 +10,7 @@ import pytest
 
 from penstock import Penstock
 from penstock.testing.database import throw_away
-from tests.kit.fixtures import Connect
+from tests.kit.fixtures import Address, Connect
 
 CountJobs = Callable[[], int]
 
@@ -37,14 +37,14 @@ def _emptied(url: str) -> str:
 
 
 @pytest.fixture
-def url(shared: str) -> str:
-    return _emptied(shared)
+def url(shared: str, address: Address) -> str:
+    return address(_emptied(shared))
 
 
 @pytest.fixture(scope="module")
-def url_of_module(shared: str) -> str:
+def url_of_module(shared: str, pooler: Address) -> str:
     """For modules whose tests see to it that nothing is written."""
-    return _emptied(shared)
+    return pooler(_emptied(shared))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from penstock.engine.postgres.engine import PostgresEngine
 from penstock.testing.database import embedded_server, migrated_template, throw_away
 from tests import slow
 from tests.databases import DatabasesAhead
+from tests.kit.pooler import pgbouncer_for
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as in the background of a shell script: the programs that tests interrupt would inherit it, and never end
@@ -39,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 CACHE = Path(__file__).resolve().parent.parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]
+Address = Callable[[str], str]
+POOLED = bool(os.environ.get("PENSTOCK_TESTS_POOLED"))
 
 
 def _in_memory_or(folder: Path) -> Path:
@@ -70,19 +73,35 @@ def databases(server: str, template: str) -> Iterator[DatabasesAhead]:
     databases.close()
 
 
+@pytest.fixture(scope="session")
+def pooler(server: str) -> Iterator[Address]:
+    """With PENSTOCK_TESTS_POOLED the addresses of databases lead through a PgBouncer in transaction mode."""
+    if not POOLED:
+        yield lambda url: url
+        return
+    with pgbouncer_for(server, sessions=40) as bounced:
+        yield bounced
+
+
 @pytest.fixture
-def url(databases: DatabasesAhead) -> Iterator[str]:
+def address(pooler: Address, request: pytest.FixtureRequest) -> Address:
+    """As the test is to have it: `needs_session` says which must have the database itself, and why."""
+    return (lambda url: url) if request.node.get_closest_marker("needs_session") else pooler
+
+
+@pytest.fixture
+def url(databases: DatabasesAhead, address: Address) -> Iterator[str]:
     """The address of a fresh, migrated database."""
     made = databases.take()
-    yield made[0]
+    yield address(made[0])
     databases.give_back(made)
 
 
 @pytest.fixture
-def empty_url(server: str) -> Iterator[str]:
+def empty_url(server: str, address: Address) -> Iterator[str]:
     """The address of an empty database."""
     with throw_away(server) as url:
-        yield url
+        yield address(url)
 
 
 @pytest.fixture
@@ -98,7 +117,8 @@ def connect(url: str) -> Iterator[Connect]:
     opened: list[psycopg.Connection[Any]] = []
 
     def open_one() -> psycopg.Connection[Any]:
-        opened.append(psycopg.connect(url, autocommit=True))
+        # nothing prepared: behind a pooler the next transaction would not find it
+        opened.append(psycopg.connect(url, autocommit=True, prepare_threshold=None if POOLED else 5))
         return opened[-1]
 
     yield open_one

@@ -8,10 +8,10 @@ import pytest
 
 from penstock import JobState, Penstock
 from penstock.server.work import waiting
+from tests.kit.pooler import PROGRAM, pgbouncer
 from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
 from tests.remote.serving import Api, working
-from tests.worker.pooler import PROGRAM, pgbouncer
 
 pytestmark = pytest.mark.skipif(
     PROGRAM is None, reason="needs PgBouncer in front of the database: apt-get install pgbouncer"

@@ -16,9 +16,9 @@ from penstock.server.live.hub import Hub
 from tests.engine.hand import Hand
 from tests.kit import saying
 from tests.kit.fixtures import Connect
+from tests.kit.pooler import PROGRAM, pgbouncer
 from tests.kit.until import until
 from tests.server.watching import Counted, Ear, started
-from tests.worker.pooler import PROGRAM, pgbouncer
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from penstock.server.live import hub
 from penstock.server.live.states import State
 from tests.engine.hand import Hand
 from tests.kit.fixtures import Connect
+from tests.kit.pooler import PROGRAM, pgbouncer
 from tests.kit.serving import Served
 from tests.kit.until import soon, until
 from tests.server.streaming import path_of, serving, streaming
-from tests.worker.pooler import PROGRAM, pgbouncer
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from penstock import Backoff, Context, Flow, JobCancelled, JobState, Penstock, SyncContext
 from penstock.engine.postgres import listener
 from tests.kit.fixtures import Connect
+from tests.kit.pooler import PROGRAM, SESSIONS, pgbouncer
 from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process
-from tests.worker.pooler import PROGRAM, SESSIONS, pgbouncer
 
 pytestmark = pytest.mark.skipif(
     PROGRAM is None, reason="needs PgBouncer in front of the database: apt-get install pgbouncer"

@@ -5,7 +5,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,15 @@ SESSIONS = 4
 @contextmanager
 def pgbouncer(url: str) -> Iterator[str]:
     """The address of a PgBouncer in transaction mode in front of the database."""
-    assert PROGRAM is not None
+    with pgbouncer_for(url, SESSIONS) as bounced:
+        yield bounced(url)
+
+
+@contextmanager
+def pgbouncer_for(url: str, sessions: int) -> Iterator[Callable[[str], str]]:
+    """One in front of every database of the server: it turns their addresses into those that lead through it."""
+    if PROGRAM is None:
+        raise RuntimeError("needs PgBouncer: apt-get install pgbouncer")
     parts = conninfo_to_dict(url)
     # PgBouncer refuses to be root; whoever runs the server reaches its socket
     account = server_account(Path(str(parts["host"])).parent)
@@ -37,7 +45,7 @@ def pgbouncer(url: str) -> Iterator[str]:
         (folder / "users").write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
         (folder / "settings").write_text(f"""
 [databases]
-{parts["dbname"]} = host={parts["host"]} port={parts["port"]}
+* = host={parts["host"]} port={parts["port"]}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}
@@ -45,8 +53,11 @@ unix_socket_dir =
 auth_type = trust
 auth_file = {folder / "users"}
 pool_mode = transaction
-default_pool_size = {SESSIONS}
-max_client_conn = 200
+default_pool_size = {sessions}
+# each transaction another session, where there is another
+server_round_robin = 1
+server_idle_timeout = 10
+max_client_conn = 400
 {_keep_no_statements()}
 """)
         for path in (folder, *folder.iterdir()):
@@ -60,12 +71,14 @@ max_client_conn = 200
                 stderr=log,
                 start_new_session=True,
             )
-        bounced = make_conninfo(url, host="127.0.0.1", port=port)
+
+        def bounced(url: str) -> str:
+            return make_conninfo(url, host="127.0.0.1", port=port)
 
         def answers() -> bool:
             assert process.poll() is None, (folder / "log").read_text()
             try:
-                psycopg.connect(bounced).close()
+                psycopg.connect(bounced(url)).close()
             except psycopg.OperationalError:
                 return False
             return True
