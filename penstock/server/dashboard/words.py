@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.server.dashboard.mask import masked_text
+from penstock.mask import masked_text
 
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.server.dashboard.mask import MASK, is_secret, masked, masked_text
+from penstock.mask import MASK, is_secret, masked, masked_text
 from penstock.server.dashboard.words import ago, duration, short, size
 
 

@@ -2,7 +2,7 @@
 
 from penstock.engine import commands
 from penstock.errors import NothingAsked
-from penstock.server.dashboard.mask import masked
+from penstock.mask import masked
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 
 section = Section()

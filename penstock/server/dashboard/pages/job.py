@@ -11,8 +11,8 @@ from penstock.engine import commands
 from penstock.engine.commands import Operation, RunningJob, TakenStep
 from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
+from penstock.mask import masked, masked_text
 from penstock.server.dashboard.files import preview_of, read_text
-from penstock.server.dashboard.mask import masked, masked_text
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.http.problems import not_found
 
