@@ -43,7 +43,7 @@ from penstock.handle import JobHandle
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, Job, JobState, NewJob
 from penstock.jobs import Page
-from penstock.outcome import Cancel, Fail, Failure, Snooze
+from penstock.outcome import Cancel, EndedRun, Fail, Failure, Snooze
 from penstock.queue import Queue
 from penstock.replay import Approval
 from penstock.usage import Usage
@@ -63,6 +63,7 @@ __all__ = [
     "DatabaseUnavailable",
     "DuplicateKey",
     "Earlier",
+    "EndedRun",
     "Fail",
     "Failure",
     "Flow",

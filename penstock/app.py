@@ -31,7 +31,7 @@ from penstock.json import MAX_PAYLOAD, encode_output
 from penstock.kinds import JobDecorator, Kinds, Registry
 from penstock.middleware import Middleware
 from penstock.operations import Audit, Operations, Operator
-from penstock.outcome import FailureHook, Outcome
+from penstock.outcome import EndHook, FailureHook, Outcome
 from penstock.page import Page
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
 from penstock.queue import Queues, Settings, as_json
@@ -63,6 +63,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 M = TypeVar("M", bound=Middleware)
 H = TypeVar("H", bound=FailureHook)
+E = TypeVar("E", bound=EndHook)
 
 DAYS_KEPT = 7 * 24 * 3600.0
 """Of an event that nobody waits for yet, in seconds."""
@@ -131,6 +132,7 @@ class Penstock:
         self._kinds = Kinds(self.engine, max_payload)
         self._middleware: list[Middleware] = []
         self._failure_hooks: list[FailureHook] = []
+        self._end_hooks: list[EndHook] = []
         self._slots: dict[str, int] = {}
         self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
 
@@ -464,6 +466,15 @@ class Penstock:
         self._failure_hooks.append(hook)
         return hook
 
+    def on_end(self, hook: E) -> E:
+        """Calls a function with the EndedRun of each run that a worker of this application has reported, for measures.
+
+        It is called on the event loop, thousands of times a second on a busy worker: it must be quick. What it raises
+        is logged and has no other effect.
+        """
+        self._end_hooks.append(hook)
+        return hook
+
     def worker(
         self,
         queues: Mapping[str, int] | None = None,
@@ -555,6 +566,7 @@ class Penstock:
             self.artifacts.storage,
             self._failure_hooks,
             self._kinds.queues,
+            self._end_hooks,
         )
 
     # Tables of the application's own.

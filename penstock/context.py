@@ -74,6 +74,9 @@ class JobContext:
     ```
     """
 
+    queue: str = "default"
+    """The one that the job was claimed from."""
+
     def __init__(
         self,
         job: ClaimedJob,

@@ -15,7 +15,7 @@ from penstock.flow_maker import FlowMaker
 from penstock.handler import Choices, Handler, Options, Stamp
 from penstock.job import NewJob
 from penstock.middleware import Middleware
-from penstock.outcome import FailureHook, Outcome
+from penstock.outcome import EndHook, FailureHook, Outcome
 from penstock.storage import Storage
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ class Registry:
     failure_hooks: Sequence[FailureHook] = ()
     queues: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the code says of its queues."""
+    end_hooks: Sequence[EndHook] = ()
 
     def batch_size(self, queue: str) -> int:
         """How many jobs a slot of the queue may take at once."""

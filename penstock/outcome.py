@@ -1,11 +1,12 @@
 """How a handler may end other than by a result or an error: returned, or raised from anywhere inside it.
 
 They are no Exceptions, as a cancellation is none: a handler that catches those lets them pass. And what those are told
-of a job that was given up who asked to be: @app.on_failure.
+of a job that was given up, and of any run, who asked to be: @app.on_failure, @app.on_end.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from penstock.job import ClaimedJob
 
@@ -91,9 +92,10 @@ OUTCOMES = (Snooze, Cancel, Fail, Suspended, OtherVersion)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A job that was given up, for whoever asked to be told.
+    """How a job was given up, or an attempt at it failed, for whoever asked to be told.
 
-    `exception` is what the last attempt raised, if it raised here: None for a timeout, Fail, or another process.
+    `exception` is what the attempt raised, if it raised here: None for a timeout, Fail, or another process.
+    `error_type` is its name wherever it was raised, "Fail" and "Timeout" among them.
 
     ```python
     @app.on_failure
@@ -106,6 +108,35 @@ class Failure:
     error: str
     exception: BaseException | None = None
     traceback: str | None = None
+    queue: str = "default"
+    error_type: str | None = None
 
 
 FailureHook = Callable[[Failure], Awaitable[None] | None]
+
+RunOutcome = Literal["succeeded", "failed", "retried", "cancelled", "snoozed", "released", "parked", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run that has ended and was reported, for whoever measures. `failed` is for good, `retried` is not yet.
+
+    `waited` are the seconds from the enqueueing to the first run, delays included; None of later runs. `ran` is None of
+    what was given back before it began.
+
+    ```python
+    @app.on_end
+    def measure(run: EndedRun) -> None:
+        print(run.queue, run.job.kind, run.outcome, run.ran)
+    ```
+    """
+
+    job: ClaimedJob
+    queue: str
+    outcome: RunOutcome
+    waited: float | None
+    ran: float | None
+    failure: Failure | None = None
+
+
+EndHook = Callable[[EndedRun], None]

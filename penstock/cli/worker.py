@@ -17,7 +17,7 @@ from penstock.cli.load import load_app
 from penstock.cli.output import explained, out, print_json, print_table
 from penstock.engine import commands
 from penstock.errors import InvalidInput
-from penstock.logs import counted, set_up
+from penstock.logs import counted, keep_urls_out, set_up
 from penstock.middleware import log_jobs
 from penstock.worker import Worker
 from penstock.worker.memory import MemoryWatch, bytes_given
@@ -31,6 +31,7 @@ class LogFormat(StrEnum):
     AUTO = "auto"
     TEXT = "text"
     JSON = "json"
+    APP = "app"
 
 
 class Level(StrEnum):
@@ -38,6 +39,16 @@ class Level(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+FORMATS = "text for people, json for machines; auto: text on a terminal; app: as the application has set it up."
+
+
+def set_up_logs(level: Level, form: LogFormat) -> None:
+    if form is LogFormat.APP:
+        keep_urls_out()
+    else:
+        set_up(level, json=None if form is LogFormat.AUTO else form is LogFormat.JSON)
 
 
 App = Annotated[str, typer.Argument(metavar="APP", help="Where the application is: package.module:app.")]
@@ -64,9 +75,7 @@ def worker(
         typer.Option(help="Seconds after which a worker that is not heard of loses its jobs. Default: 30."),
     ] = None,
     log_level: Annotated[Level, typer.Option(help="What to log, from this on.")] = Level.INFO,
-    log_format: Annotated[
-        LogFormat, typer.Option(help="text for people, json for machines; auto: text on a terminal.")
-    ] = LogFormat.AUTO,
+    log_format: Annotated[LogFormat, typer.Option(help=FORMATS)] = LogFormat.AUTO,
     jobs_logged: Annotated[
         bool, typer.Option("--log-jobs/--no-log-jobs", help="A line for each job; leave it out beyond 1,000 jobs/s.")
     ] = True,
@@ -111,7 +120,7 @@ def worker(
         memory = None if max_memory is None else bytes_given(max_memory)
         if metrics_port is not None:
             import penstock.worker.metrics  # noqa: F401 - what is missing for it is said here, once
-        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        set_up_logs(log_level, log_format)
         loaded = load_app(app)
         slots = slots_of(queues, loaded)
         if api is None:
@@ -164,7 +173,7 @@ async def _measure(runner: Worker, slots: dict[str, int], host: str, port: int) 
     from penstock.worker.metrics import WorkerMetrics, serve_metrics
 
     metrics = WorkerMetrics(slots)
-    runner.on_end = metrics.note
+    runner.observers.hooks.append(metrics.note)
     port += int(os.environ.get(PLACE, "0"))
     try:
         return await serve_metrics(metrics, host, port)

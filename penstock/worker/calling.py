@@ -107,6 +107,7 @@ class AsyncCall:
             run.job, run.lease, self._engine, lambda report: self._note(run, report), self._keeper, self._version
         )
         run.context = ctx
+        ctx.queue = run.queue
         if self._takes_context:
             args = [ctx, *args]
         try:
@@ -150,6 +151,7 @@ class ThreadCall:
             self._keeper, self._handler.options.version,
         )  # fmt: skip
         run.context = ctx
+        ctx.queue = run.queue
         run.cooperative = True
         if self._handler.arguments.takes_context:
             args = [ctx, *args]
@@ -201,6 +203,7 @@ class ProcessCall:
 
     async def __call__(self, run: Run, /) -> Ending:
         ctx = JobContext(run.job, run.lease, self._engine)
+        ctx.queue = run.queue
         endings: list[Ending] = []
         results: list[Any] = []
 

@@ -17,6 +17,7 @@ from penstock.job import ClaimedJob, JobState, Lease
 from penstock.logs import counted
 from penstock.outcome import Failure
 from penstock.worker.failures import Failures, parking_log
+from penstock.worker.observers import Observers
 from penstock.worker.run import Cancelled, Ending, Failed, Lane, Parked, Released, Run, Settled, Snoozed, Succeeded
 from penstock.worker.statistics import Statistics
 
@@ -38,6 +39,7 @@ class Completer(Loop):
         may_be_due: Callable[[], None],
         failures: Failures,
         statistics: Statistics,
+        observers: Observers,
     ) -> None:
         super().__init__(engine.faults)
         self._engine = engine
@@ -46,6 +48,7 @@ class Completer(Loop):
         self._may_be_due = may_be_due
         self._failures = failures
         self._statistics = statistics
+        self._observers = observers
         self._ended: list[Ended] = []
         self._reporting: list[Ended] = []
         self._something = asyncio.Event()
@@ -79,6 +82,8 @@ class Completer(Loop):
             for lane, run, _ in self._reporting:
                 self._forget(lane, run)
             self._statistics.note(self._reporting)
+            if self._observers.hooks:
+                self._observers.tell(self._reporting)
             self._reporting = []
             self._reported()
             if not self._ended:
@@ -145,7 +150,7 @@ class Completer(Loop):
             for run, ending in failed:
                 became = fates.get(run.job.id)
                 run.became = None if became is None else became.state
-                self._failures.tell(run.job, ending, became)
+                self._failures.tell(run, ending, became)
         if snoozed:
             snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
             fates = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
@@ -188,7 +193,7 @@ class Completer(Loop):
             became = fates.get(run.job.id)
             if became is not None and became.state is JobState.FAILED:
                 run.became = became.state
-                self._failures.give_up(Failure(run.job, why))
+                self._failures.give_up(Failure(run.job, why, queue=run.queue))
 
     def _set_alarm(self, fates: dict[UUID, Became]) -> None:
         """A retry may be due before anybody looks."""

@@ -53,14 +53,14 @@ class Executor:
             number = job.id.int
             if number in self.runs and self._has(number, lease, job):
                 continue
-            run = self.runs[number] = Run(job, lease, now)
+            run = self.runs[number] = Run(job, lease, now, lane.queue)
             lane.waiting.append(run)
             lane.in_hand += 1
         self._fill(lane)
 
     def refuse(self, lane: Lane, lease: Lease, job: ClaimedJob) -> None:
         """Gives a job back at once."""
-        run = self.runs[job.id.int] = Run(job, lease, time.monotonic())
+        run = self.runs[job.id.int] = Run(job, lease, time.monotonic(), lane.queue)
         lane.in_hand += 1
         self._end(lane, run, Released())
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.engine.commands import Became
-from penstock.job import ClaimedJob, JobState
+from penstock.job import JobState
 from penstock.logs import current_job
 from penstock.outcome import Failure, FailureHook
-from penstock.worker.run import Failed
+from penstock.worker.run import Failed, Run
 
 log = logging.getLogger("penstock.jobs")
+log_of_worker = logging.getLogger("penstock.worker")
 
 _LONGEST = 100_000
 _LONGEST_LINE = 2000
@@ -25,9 +26,9 @@ class Failures:
         self._hooks = hooks
         self._calls: set[asyncio.Task[None]] = set()
 
-    def tell(self, job: ClaimedJob, ending: Failed, became: Became | None) -> None:
+    def tell(self, run: Run, ending: Failed, became: Became | None) -> None:
         """An attempt has failed, and this is what the engine made of it; None when the job is another's by now."""
-        error = ending.error
+        job, error = run.job, ending.error
         said = f"{error.type}: {error.error}" if error.type else error.error
         said = said if len(said) < _LONGEST_LINE else f"{said[:_LONGEST_LINE]}…"
         about: dict[str, Any] = {"job_id": str(job.id), "job_kind": job.kind, "job_attempt": job.attempt}
@@ -46,7 +47,7 @@ class Failures:
                 exc_info=raised, extra=about,
             )  # fmt: skip
         if became is not None and became.state is JobState.FAILED:
-            self.give_up(Failure(job, error.error, ending.raised, error.traceback))
+            self.give_up(failure_of(run, ending))
 
     def give_up(self, failure: Failure) -> None:
         """Calls the hooks, beside everything else: neither their time nor their errors are the worker's."""
@@ -59,6 +60,11 @@ class Failures:
         """Waits until every hook has returned."""
         while self._calls:
             await asyncio.wait(self._calls)
+
+
+def failure_of(run: Run, ending: Failed) -> Failure:
+    error = ending.error
+    return Failure(run.job, error.error, ending.raised, error.traceback, run.queue, error.type)
 
 
 def _can_be_logged(error: BaseException) -> bool:
@@ -82,10 +88,9 @@ async def _call(hook: FailureHook, failure: Failure) -> None:
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise
     except BaseException:
-        log.exception("a function of @app.on_failure raised")
+        # not with the lines about jobs, which whoever tracks errors by this hook leaves out
+        log_of_worker.exception("a function of @app.on_failure raised")
 
-
-log_of_worker = logging.getLogger("penstock.worker")
 
 PERIOD = 60.0
 """Seconds between two lines about a kind: parked jobs come round again and again."""

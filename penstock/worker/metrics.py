@@ -1,12 +1,12 @@
 """What Prometheus scrapes from a worker: how its jobs ended, how long they waited and ran, and its memory."""
 
 import asyncio
-import time
 from collections.abc import Iterable
+from typing import get_args
 
 from penstock.extras import needs
+from penstock.outcome import EndedRun, RunOutcome
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Cancelled, Ending, Failed, Parked, Released, Run, Settled, Snoozed, Stop, Succeeded
 
 with needs("server", "/metrics of a worker"):
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -14,19 +14,15 @@ with needs("server", "/metrics of a worker"):
 
 BUCKETS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 
-_OUTCOMES: dict[type, str] = {
-    Succeeded: "succeeded", Failed: "failed", Cancelled: "cancelled", Snoozed: "snoozed", Released: "released",
-    Parked: "parked", Settled: "succeeded",
-}  # fmt: skip
-_LOST = "lost"
-"""The job is another worker's by now."""
+_OUTCOMES = [outcome for outcome in get_args(RunOutcome) if outcome != "retried"]
+"""A run that failed has failed, tried again or not; `penstock_worker_dead` those that are not."""
 
 
 class _Queue:
     """The metrics of one queue; all of them are there before its first job."""
 
     def __init__(self, name: str, runs: Counter, dead: Counter, waited: Histogram, ran: Histogram) -> None:
-        self.ended = {outcome: runs.labels(name, outcome) for outcome in (*_OUTCOMES.values(), _LOST)}
+        self.ended = {outcome: runs.labels(name, outcome) for outcome in _OUTCOMES}
         self.dead = dead.labels(name)
         self.waited = waited.labels(name)
         self.ran = ran.labels(name)
@@ -52,18 +48,15 @@ class WorkerMetrics:
         memory = Gauge("penstock_process_memory_bytes", "Resident memory of this process.", registry=registry)
         memory.set_function(resident_bytes)
 
-    def note(self, queue: str, run: Run, ending: Ending) -> None:
-        """A run has ended."""
-        metrics = self._queues[queue]
-        metrics.ended[_LOST if run.stop is Stop.LOST else _OUTCOMES[type(ending)]].inc()
-        if not run.started:
-            return
-        ran = time.monotonic() - run.started
-        metrics.ran.observe(ran)
-        if run.job.claims == 1:
-            metrics.waited.observe(max(0.0, time.time() - run.job.created_at.timestamp() - ran))
-        if isinstance(ending, Failed) and (ending.error.final or run.job.attempt >= run.job.max_attempts):
+    def note(self, run: EndedRun) -> None:
+        metrics = self._queues[run.queue]
+        metrics.ended["failed" if run.outcome == "retried" else run.outcome].inc()
+        if run.outcome == "failed":
             metrics.dead.inc()
+        if run.ran is not None:
+            metrics.ran.observe(run.ran)
+        if run.waited is not None:
+            metrics.waited.observe(run.waited)
 
     def exposition(self) -> bytes:
         return generate_latest(self._registry)

@@ -71,6 +71,7 @@ class Children:
         order = Order(
             handler.function.__module__, handler.function.__qualname__, run.job, run.lease, self._engine.place,
             self._storage, handler.retry_rule, handler.options.version,
+            run.queue,
         )  # fmt: skip
         work = loop.run_in_executor(
             self._threads, child.work, order, lambda progress: _ignore(loop.call_soon_threadsafe(report, progress))

@@ -44,6 +44,7 @@ class Order:
     storage: Elsewhere | None = None
     retry: RetryRule | None = None
     version: int | None = None
+    queue: str = "default"
 
 
 def serve(connection: Connection, worker: int) -> None:
@@ -89,6 +90,7 @@ def _run_sync(
     args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
 ) -> Ending:  # fmt: skip
     ctx = SyncContext(order.job, order.lease, engine, note, _keeper(engine, order.storage), order.version)
+    ctx.queue = order.queue
 
     def interrupt(_: int, __: FrameType | None) -> None:
         # once: the clean-up itself must not be interrupted
@@ -114,6 +116,7 @@ async def _run_async(
     args: list[Any], kwargs: dict[str, Any], note: Callable[[dict[str, Any]], None],
 ) -> Ending:  # fmt: skip
     ctx = Context(order.job, order.lease, engine, note, _keeper(engine, order.storage), order.version)
+    ctx.queue = order.queue
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     assert task is not None

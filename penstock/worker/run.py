@@ -35,6 +35,7 @@ class Run(msgspec.Struct, eq=False):
     job: ClaimedJob
     lease: Lease
     claimed_at: float
+    queue: str
     task: asyncio.Task[None] | None = None
     context: JobContext | None = None
     begun: bool = False

@@ -20,6 +20,7 @@ from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
+from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Ending, Lane, Released, Run, Snoozed, Stop, Succeeded, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
@@ -95,8 +96,9 @@ class Tick:
         failures = Failures(registry.failure_hooks)
         self._statistics = Statistics()
         self._completer = Completer(
-            engine, self._executor.forget, self._reported.set, lambda: None, failures, self._statistics
-        )
+            engine, self._executor.forget, self._reported.set, lambda: None, failures, self._statistics,
+            Observers(registry.end_hooks),
+        )  # fmt: skip
 
     async def run(self, limit: int, budget: float) -> list[TickResult]:
         deadline = time.monotonic() + budget

@@ -24,6 +24,7 @@ from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance
+from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Ending, Lane, Run, Stop, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
@@ -79,8 +80,7 @@ class Worker:
         """Whoever started it has said what it runs."""
         self.on_lease: Callable[[Lease], None] = lambda _: None
         """Told of its lease, and of another one should it lose that."""
-        self.on_end: Callable[[str, Run, Ending], None] | None = None
-        """Told of each run that ended, and in which queue."""
+        self.observers = Observers(registry.end_hooks)
         self._registry = registry
         self._grace = grace
         self._stopping = asyncio.Event()
@@ -119,7 +119,7 @@ class Worker:
         )
         self._completer = Completer(
             self._engine, self._executor.forget, self._look, self._maintenance.look_now,
-            Failures(registry.failure_hooks), statistics,
+            Failures(registry.failure_hooks), statistics, self.observers,
         )  # fmt: skip
         self._claimer = Claimer(
             self._engine, self._leases, self._listener, self._executor, self._lanes,
@@ -295,8 +295,6 @@ class Worker:
         self._executor.cancel(id)
 
     def _end(self, lane: Lane, run: Run, ending: Ending) -> None:
-        if self.on_end is not None:
-            self.on_end(lane.queue, run, ending)
         self._completer.add(lane, run, ending)
 
     def _take_lease(self) -> None:

@@ -118,7 +118,7 @@ class World:
         try:
             await self.app.engine.arun(commands.Promote())
             for job in await self.engine.arun(commands.Claim(lease, "default")):
-                await self._end(lease, job, await self._ending(Run(job, lease, 0.0)))
+                await self._end(lease, job, await self._ending(Run(job, lease, 0.0, "default")))
                 return True
             return False
         except Killed:

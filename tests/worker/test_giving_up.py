@@ -125,7 +125,7 @@ async def test_whoever_asked_is_told_of_each_job_that_was_given_up(
         assert isinstance(by_kind["give_up"].exception, Damaged)
         assert "in give_up" in str(by_kind["give_up"].traceback)
         assert by_kind["refuse"].exception is None
-    assert sum("a function of @app.on_failure raised" in message for _, message, _ in told(caplog)) == 3
+    assert sum("a function of @app.on_failure raised" in message for message in caplog.messages) == 3
 
 
 OUTCOMES: list[tuple[Outcome, JobState, str | None]] = [

@@ -60,7 +60,7 @@ def test_counting_a_run_takes_a_microsecond_or_so() -> None:
     job = ClaimedJob(
         new_job_id(), "work", 0, 1, 1, 5, 1, 0, None, None, None, datetime.now(UTC), "{}", None
     )  # fmt: skip
-    ended = [(lane, Run(job, Lease(1), 0.0, ran=0.01), NOTHING)] * 1000
+    ended = [(lane, Run(job, Lease(1), 0.0, "default", ran=0.01), NOTHING)] * 1000
     best = min(timeit.repeat(lambda: counted.note(ended), number=1, repeat=20))
     assert best < 0.005, f"{best * 1000:.2f} µs a run"
     [runs], [] = counted.take()

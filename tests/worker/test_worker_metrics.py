@@ -32,7 +32,7 @@ async def test_a_worker_counts_how_its_runs_ended_and_how_long_they_took(app: Pe
 
     metrics = WorkerMetrics(["default", "empty"])
     async with working(app, {"default": 5, "empty": 1}) as worker:
-        worker.on_end = metrics.note
+        worker.observers.hooks.append(metrics.note)
         jobs = [await work.aenqueue(what=what) for what in ("go", "fail", "poll")]
 
         async def all_ended() -> bool:
