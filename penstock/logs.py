@@ -94,5 +94,9 @@ def set_up(level: str = "info", *, json: bool | None = None, stream: TextIO | No
     handler.setFormatter(ForPeople(colour=coloured) if for_people else JSONLines())
     handler.addFilter(mark_with_job)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # it would log whole URLs, and a webhook's URL is often its secret
+    keep_urls_out()
+
+
+def keep_urls_out() -> None:
+    """httpx would log them whole, and a webhook's URL is often its secret."""
     logging.getLogger("httpx").setLevel(logging.WARNING)

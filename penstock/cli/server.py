@@ -19,10 +19,19 @@ from penstock.cli.output import err, explained
 from penstock.cli.progress import bar
 from penstock.cli.reload import Reloader
 from penstock.cli.summary import Started, introduce
-from penstock.cli.worker import App, Grace, Level, LogFormat, QueueSlots, processes_given, slots_of
+from penstock.cli.worker import (
+    FORMATS,
+    App,
+    Grace,
+    Level,
+    LogFormat,
+    QueueSlots,
+    processes_given,
+    set_up_logs,
+    slots_of,
+)
 from penstock.errors import InvalidInput, PenstockError
 from penstock.extras import needs
-from penstock.logs import set_up
 from penstock.storage.links import signing_secret_of
 from penstock.worker.supervisor import Supervisor
 
@@ -34,7 +43,7 @@ if TYPE_CHECKING:
 Host = Annotated[str, typer.Option(envvar="PENSTOCK_HOST", help="The address to listen on.")]
 Port = Annotated[int, typer.Option(envvar="PENSTOCK_PORT", min=0, max=65535, help="The port; 0 takes a free one.")]
 LevelOption = Annotated[Level, typer.Option(help="What to log, from this on.")]
-FormatOption = Annotated[LogFormat, typer.Option(help="text for people, json for machines; auto: text on a terminal.")]
+FormatOption = Annotated[LogFormat, typer.Option(help=FORMATS)]
 
 
 def server(
@@ -50,7 +59,7 @@ def server(
     PENSTOCK_PUBLIC_URL, PENSTOCK_MAX_BODY and others; the reference names them all.
     """
     with explained(json=False), ending_on_the_spot():
-        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        set_up_logs(log_level, log_format)
         loaded = load_app(app)
         from penstock.server.settings import ServerSettings
 
@@ -100,7 +109,7 @@ def up(
         if not grace >= 0:
             raise InvalidInput("grace", f"must not be negative, not {grace!r}")
         least, most = processes_given(processes)
-        set_up(log_level, json=None if log_format is LogFormat.AUTO else log_format is LogFormat.JSON)
+        set_up_logs(log_level, log_format)
         loaded = load_app(app)
         from penstock.server.auth.development import settings_for_development
 

@@ -45,6 +45,11 @@ NAV: list[Entry] = [
                 ]
             },
             {
+                "Libraries": [
+                    "guides/sqlalchemy.md", "guides/opentelemetry.md", "guides/sentry.md", "guides/structlog.md",
+                ]
+            },
+            {
                 "In production": [
                     "guides/deploying.md", {"Docker, Kubernetes, systemd": "deploy/index.md"},
                     "guides/terminal.md",

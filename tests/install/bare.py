@@ -33,6 +33,7 @@ def tries() -> dict[str, Callable[[], object]]:
         "outbound": lambda: importlib.import_module("penstock.outbound"),
         "a folder": lambda: Penstock(nowhere, artifacts="here").artifacts.storage.store,
         "s3": lambda: Penstock(nowhere, artifacts="s3://bucket").artifacts.storage.store,
+        "sentry": lambda: importlib.import_module("penstock.interop.sentry"),
         "opentelemetry": lambda: importlib.import_module("penstock.interop.opentelemetry"),
         "no database": lambda: Penstock("", folder="empty").url(),
     }

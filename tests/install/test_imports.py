@@ -70,14 +70,14 @@ def test_whatever_is_imported_is_declared_where_it_is_needed() -> None:
 
 def test_every_extra_that_is_named_exists() -> None:
     named = set().union(*(needed(file) for file in FILES))
-    assert named == {"cli", "otel", "push", "server", "storage"}
+    assert named == {"cli", "otel", "push", "sentry", "server", "storage"}
     assert {*named, "binary", "embedded"} <= project()["project"]["optional-dependencies"].keys()
 
 
 def test_all_has_every_extra_of_users() -> None:
     everything = distributions(["all"])
     for extra in project()["project"]["optional-dependencies"]:
-        if extra in {"binary", "cli", "embedded", "otel", "push", "server", "storage"}:
+        if extra in {"binary", "cli", "embedded", "otel", "push", "sentry", "server", "storage"}:
             assert distributions([extra]) <= everything, extra
 
 

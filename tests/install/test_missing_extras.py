@@ -20,6 +20,7 @@ BROUGHT_BY = {
     "a folder": "storage",
     "s3": "storage",
     "opentelemetry": "otel",
+    "sentry": "sentry",
     "no database": "embedded",
 }
 NEEDS = {
