@@ -34,6 +34,7 @@ from penstock.server.jobs.compose import starting_at_most
 from penstock.server.live import sse
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import HERE, Link
+from penstock.server.rest import routes as rest
 from penstock.server.settings import ServerSettings
 from penstock.server.web import module
 from penstock.server.web.pages import page_routes
@@ -49,6 +50,11 @@ READY_WITHIN = 0.9
 _ABOUT = """Jobs on Postgres: start them, follow their progress, fetch what they made.
 
 Send `Authorization: Bearer <token>`: a user's JWT, or the service key."""
+
+
+_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID")
+_SUPABASE_HEADERS = ("apikey", "Prefer", "Accept-Profile", "Content-Profile", "X-Client-Info", "X-Supabase-Api-Version")
+"""What Supabase's clients send from a browser."""
 
 
 class Server:
@@ -94,7 +100,7 @@ class Server:
         for router in self.services.app.routers:
             api.include_router(router)
         own = api.routes[built_in:]
-        for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module):
+        for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module, rest):
             api.include_router(room.router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:
@@ -116,8 +122,8 @@ class Server:
                 CORSMiddleware,
                 allow_origins=origins,
                 allow_methods=["GET", "POST", "DELETE"],
-                allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID"],
-                expose_headers=["ETag", "Location", "Retry-After"],
+                allow_headers=[*_HEADERS, *_SUPABASE_HEADERS],
+                expose_headers=["ETag", "Location", "Retry-After", "Content-Range"],
             )
         return api
 

@@ -1,0 +1,42 @@
+"""Answers: JSON that Postgres made, as a list, as one row of it, or as a value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from penstock.engine.postgres.statement import Row
+from penstock.server.rest.errors import JSON, Refused
+
+SINGLE = "application/vnd.pgrst.object+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """JSON text, and of how many rows."""
+
+    body: str
+    rows: int
+
+    def response(
+        self, status: int = 200, *, single: bool = False, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        if single:
+            return Response(self.body.strip()[1:-1], status, headers, f"{SINGLE}; charset=utf-8")
+        return Response(self.body, status, headers, JSON)
+
+
+def read_answer(rows: Sequence[Row]) -> Answer:
+    return Answer(*rows[0])
+
+
+def wants_one(request: Request) -> bool:
+    """As supabase-js asks by .single()."""
+    return SINGLE in request.headers.get("accept", "")
+
+
+def refuse_many_or_none(rows: int) -> None:
+    if rows != 1:
+        message = "Cannot coerce the result to a single JSON object"
+        raise Refused(406, "PGRST116", message, f"The result contains {rows} rows")
