@@ -8,19 +8,32 @@ import argparse
 import asyncio
 import socket
 import statistics
+import threading
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
 import uvicorn
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    track,
+)
 from rich.table import Table
 
 from bench import dashboard_rows, figures, goals
@@ -37,6 +50,8 @@ FOLDER = ROOT / ".cache" / "bench-dashboard-postgres"
 RESULTS = ROOT / "bench" / "results" / "dashboard.json"
 KEY = "a service key of the benchmark"
 TIMES = 7
+AT_ONCE = 2
+"""Connections that fill the database."""
 OPEN = 100
 GOALS = (
     Goal("slowest_ms", "the slowest query of any page, median of its looks, in ms", at_most=100.0, form=".1f"),
@@ -70,29 +85,62 @@ class Timed:
         return took
 
 
-def fill(url: str, live: int, finished: int, console: Console) -> str:
-    """Makes a database anew, and fills it; the id of a flow in it."""
-    columns = TextColumn("filling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+def filled(url: str, live: int, finished: int, console: Console) -> str:
+    """The database of an earlier run, if it holds just this; else a new one. The id of a flow in it."""
     with psycopg.connect(url, autocommit=True) as connection:
+        noted = "select shobj_description(oid, 'pg_database') from pg_database where datname = 'dashboard'"
+        found = connection.execute(noted).fetchone()
+        key = _content(live, finished)
+        if found and found[0] and found[0].startswith(key):
+            console.print("its database is there already: --fresh fills another")
+            return str(found[0].removeprefix(key))
         connection.execute("drop database if exists dashboard with (force)")
         connection.execute("create database dashboard")
-    target = make_conninfo(url, dbname="dashboard")
+        flow = fill(make_conninfo(url, dbname="dashboard"), live, finished, console)
+        connection.execute(sql.SQL("comment on database dashboard is {}").format(key + flow))
+    return flow
+
+
+def _content(live: int, finished: int) -> str:
+    """What such a database was made by and from: another schema or another day is another one."""
+    made = sha256(b"".join(path.read_bytes() for path in sorted((ROOT / "penstock" / "sql").rglob("*.sql"))))
+    made.update(Path(dashboard_rows.__file__).read_bytes())
+    return f"{live} live, {finished} finished, {date.today()}, {made.hexdigest()[:12]}, flow "
+
+
+def fill(target: str, live: int, finished: int, console: Console) -> str:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with psycopg.connect(target) as connection:
         migrate_on(connection)
         connection.execute(dashboard_rows.partitions().encode())
     with (
-        Progress(*columns, console=console, transient=True) as progress,
+        Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress,
         psycopg.connect(target, autocommit=True) as connection,
     ):
-        task = progress.add_task("", total=live + finished)
-        for jobs, texts in dashboard_rows.parts(live, finished):
-            for text in texts:
-                connection.execute(text.encode())
-            progress.advance(task, jobs)
-        for text in dashboard_rows.past():
+        task = progress.add_task("filling", total=live + finished)
+        parts = dashboard_rows.parts(live, finished)
+        taking = threading.Lock()
+
+        def take() -> None:
+            with psycopg.connect(target, autocommit=True) as own:
+                while True:
+                    with taking:
+                        part = next(parts, None)
+                    if part is None:
+                        return
+                    for text in part[1]:
+                        own.execute(text.encode())
+                    progress.advance(task, part[0])
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for done in [pool.submit(take) for _ in range(AT_ONCE)]:
+                done.result()
+        rest = [*dashboard_rows.past(), "vacuum analyze"]
+        task = progress.add_task("the past, and vacuum", total=len(rest))
+        for text in rest:
             connection.execute(text.encode())
+            progress.advance(task)
         [(flow,)] = connection.execute(dashboard_rows.flow().encode()).fetchall()
-        connection.execute("vacuum analyze")
     return str(flow)
 
 
@@ -111,15 +159,16 @@ async def pages_of(app: Penstock, flow: str) -> list[str]:
 
 
 async def look_at(
-    app: Penstock, client: httpx.AsyncClient, timed: Timed, flow: str, times: int
+    app: Penstock, client: httpx.AsyncClient, timed: Timed, flow: str, times: int, console: Console
 ) -> list[dict[str, Any]]:
     rows = []
-    pages = await pages_of(app, flow)
+    # what Prometheus asks for every few seconds is no page, and is held to the same
+    pages = [*await pages_of(app, flow), "/metrics"]
     timed.taken()
-    for page in pages:
+    for page in track(pages, "looking at pages", console=console, transient=True):
         took: dict[str, list[float]] = defaultdict(list)
         for _ in range(times):
-            answer = await client.get(page)
+            answer = await client.get(page, headers={"apikey": KEY} if page == "/metrics" else None)
             answer.raise_for_status()
             for query, each in timed.taken().items():
                 took[query] += each
@@ -175,14 +224,15 @@ async def leave_open(client: httpx.AsyncClient, timed: Timed, seconds: float) ->
         await asyncio.gather(*watching, return_exceptions=True)
 
 
-async def measure(url: str, flow: str, seconds: float, times: int = TIMES) -> dict[str, Any]:
+async def measure(url: str, flow: str, seconds: float, console: Console, times: int = TIMES) -> dict[str, Any]:
     async with Penstock(make_conninfo(url, dbname="dashboard")) as app:
         timed = Timed(app)
         async with serving(app) as client:
             fresh, looks.FRESH = looks.FRESH, 0.0  # or others would get the first one's answers
-            rows = await look_at(app, client, timed, flow, times)
+            rows = await look_at(app, client, timed, flow, times, console)
             looks.FRESH = fresh
-            queries = await leave_open(client, timed, seconds)
+            with console.status(f"{OPEN} dashboards are open for {seconds:.0f} s…"):
+                queries = await leave_open(client, timed, seconds)
     return {"slowest_ms": max(row["ms"] for row in rows), "queries_per_s": round(queries, 2), "queries": rows}
 
 
@@ -202,6 +252,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--finished", type=figures.at_least(1000), default=10_000_000, help="jobs in history")
     parser.add_argument("--seconds", type=float, default=20.0, help="for how long the dashboards are left open")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server, which is kept")
+    parser.add_argument("--fresh", action="store_true", help="fill the database anew, whatever it holds")
     parser.add_argument("--results", type=Path, default=RESULTS)
     return parser.parse_args(arguments)
 
@@ -212,8 +263,11 @@ def main() -> None:
     settings = {"shared_buffers": "1GB", "max_wal_size": "8GB", "synchronous_commit": "off"}
     try:
         with embedded.start(chosen.folder, settings=settings) as postgres:
-            flow = fill(postgres.url, chosen.live, chosen.finished, console)
-            results = asyncio.run(measure(postgres.url, flow, chosen.seconds))
+            if chosen.fresh:
+                with psycopg.connect(postgres.url, autocommit=True) as connection:
+                    connection.execute("drop database if exists dashboard with (force)")
+            flow = filled(postgres.url, chosen.live, chosen.finished, console)
+            results = asyncio.run(measure(postgres.url, flow, chosen.seconds, console))
     except KeyboardInterrupt:
         raise SystemExit("stopped; nothing was written") from None
     show(console, results)

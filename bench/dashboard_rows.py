@@ -128,10 +128,11 @@ def past() -> list[str]:
                generate_series(0, {ORGS - 1}) as o, generate_series(0, {KINDS - 1}) as k""",
         """
         insert into penstock.usage_sums
-        select day, case when grouping(org) = 0 then 'org' else 'kind' end, coalesce(org, kind),
-               sum(runs), sum(seconds), sum(failures), sum(bytes)
+        select coalesce(day, '-infinity'),
+               case when grouping(day) = 1 then 'ever' when grouping(org) = 0 then 'org' else 'kind' end,
+               coalesce(org, kind), sum(runs), sum(seconds), sum(failures), sum(bytes)
           from penstock.usage
-         group by grouping sets ((day, org), (day, kind))""",
+         group by grouping sets ((day, org), (day, kind), (kind))""",
         """
         insert into penstock.audit (at, jobs, who, action, target, details)
         select now() - n * interval '1 minute', n % 50, 'ada', 'retry', n::text, '{"filter": {"queue": "queue 0"}}'

@@ -176,7 +176,7 @@ def _jobs(app: Penstock, _: Connection) -> Iterator[Finding]:
         text = f"{counted(parked.jobs, 'job')} of kind {parked.kind} wait for a worker that knows them"
         yield Finding("warning", "parked", text, "start a worker of the version that enqueued them")
     for dead in app.engine.run(commands.DeadJobs()):
-        text = f"{counted(dead.jobs, 'job')} of {dead.queue} were given up"
+        text = f"{'' if dead.exact else 'at least '}{counted(dead.jobs, 'job')} of {dead.queue} were given up"
         yield Finding("warning", "failed", text, f"penstock jobs list --state failed --queue {dead.queue}")
 
 

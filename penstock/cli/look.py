@@ -38,10 +38,14 @@ class Look:
         return sum(queue.running for queue in self.queues)
 
 
+COUNTED = 10_000
+"""Jobs of a queue, at most: a million of them, counted every second, would be work for the database."""
+
+
 def look_at(app: Penstock) -> Look:
     """Four small questions: queues, workers with what they run, totals by kind, and what was reported of late."""
     began = time.monotonic()
-    queues, workers = app.queues.list(), app.workers.list()
+    queues, workers = app.queues.list(most=COUNTED), app.workers.list()
     # an empty queue that somebody serves is one too
     unseen = {name for worker in workers for name in worker.queues} - {queue.name for queue in queues}
     queues += [Queue(name, False, {}, 0, 0, 0, 0, None) for name in sorted(unseen)]

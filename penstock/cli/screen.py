@@ -93,7 +93,7 @@ def _numbers(look: Look, rates: Rates, speeds: Iterable[float]) -> Text:
     line = Text.assemble(
         (f"{rate(rates.runs)}", "bold"), " runs/s   ",
         (f"{rate(rates.failures)}", "bold red" if rates.failures else "bold"), " failures/s   ",
-        (f"{look.running:,}", "bold"), " running   ", (f"{look.ready:,}", "bold"), " ready   ",
+        (f"{look.running:,}", "bold"), " running   ", (f"{look.ready:,}{more(*look.queues)}", "bold"), " ready   ",
         (f"{len(look.workers):,}", "bold"), f" {'worker' if len(look.workers) == 1 else 'workers'}   ",
         (sparkline(list(speeds)), "cyan"),
     )  # fmt: skip
@@ -156,7 +156,7 @@ def _queues(queues: Sequence[Queue], sort: str, rows: int) -> Table:
     table = _table("queue", *heads, "", right=heads)
     for queue in queues[: _fit(rows, len(queues))]:
         table.add_row(
-            Text(shown(queue.name)), f"{queue.ready:,}", f"{queue.running:,}", f"{queue.scheduled:,}",
+            Text(shown(queue.name)), f"{queue.ready:,}{more(queue)}", f"{queue.running:,}", f"{queue.scheduled:,}",
             f"{queue.blocked:,}", duration(queue.oldest_ready_seconds),
             Text("  paused", style="yellow") if queue.paused else "",
         )  # fmt: skip
@@ -190,3 +190,8 @@ def _jobs(jobs: Sequence[tuple[RunningJob, LiveWorker]], rows: int) -> Table:
     if not jobs:
         table.add_row(Text("nothing runs", style="dim"))
     return _rest(table, len(jobs) - _fit(rows, len(jobs)), "job", "jobs")
+
+
+def more(*queues: Queue) -> str:
+    """Where there are more jobs than were counted."""
+    return "" if all(queue.exact for queue in queues) else "+"

@@ -14,7 +14,7 @@ from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
 from penstock.server.jobs.shapes import encode
 from penstock.server.jobs.visible import run_for
-from penstock.server.metrics import CONTENT_TYPE, exposition
+from penstock.server.metrics import CONTENT_TYPE, SCRAPED, Scraped, exposition
 from penstock.worker.supervisor import wanted_workers
 from penstock.worker.worker import SLOTS
 
@@ -113,14 +113,6 @@ async def get_workers(_: Service, shared: Shared) -> Response:
 )
 async def get_metrics(_: Service, shared: Shared) -> Response:
     """With the service key as bearer token."""
-    engine = shared.app.engine
-    queues = list(await engine.arun(commands.QueueStats()))
-    dead = {each.queue: each.jobs for each in await engine.arun(commands.DeadJobs())}
-    known = {queue.name for queue in queues}
-    # every queue of the application's is there, also before its first job; and what failed in one that is gone
-    unseen = sorted({*shared.app.queue_names, *dead} - known)
-    queues += [commands.Queue(name, False, {}, 0, 0, 0, 0, None) for name in unseen]
-    parked, totals = await engine.arun(commands.ParkedJobs()), await engine.arun(commands.Totals())
-    workers = await engine.arun(commands.CountWorkers())
-    text = exposition(queues, parked, totals, workers, dead, shared.traffic, shared.hub.watchers)
+    scraped = Scraped(*[await shared.app.engine.arun(command) for command in SCRAPED])
+    text = exposition(scraped, shared.app.queue_names, shared.traffic, shared.hub.watchers)
     return Response(text, media_type=CONTENT_TYPE)

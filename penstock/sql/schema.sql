@@ -411,6 +411,14 @@ CREATE FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint DEFA
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: dead_jobs(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.dead_jobs(p_most integer DEFAULT 1000) RETURNS TABLE(queue text, jobs bigint, exact boolean)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: declare_kinds(jsonb, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) RETURNS void
     LANGUAGE plpgsql
@@ -462,6 +470,11 @@ CREATE FUNCTION penstock.emit(p_event text, p_key text DEFAULT ''::text, p_paylo
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: ended_jobs(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.ended_jobs() RETURNS TABLE(queue text, succeeded bigint, failed bigint, retried bigint, cancelled bigint)
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: enqueue(text, jsonb, text, timestamp with time zone, integer, integer, text, text, text, text, text, uuid[], jsonb); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1154,6 +1167,7 @@ CREATE FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], 
 CREATE FUNCTION penstock.parked_jobs() RETURNS TABLE(queue text, kind text, jobs bigint, since timestamp with time zone, reason text)
     LANGUAGE sql STABLE
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: partitions_of(regclass); Type: FUNCTION; Schema: penstock; Owner: -
@@ -2280,6 +2294,9 @@ CREATE TABLE penstock.statistics (
 )
 WITH (fillfactor='50');
 
+-- Name: COLUMN statistics.seconds; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.statistics.seconds IS 'The length of the step; 0 in the row of all that was counted ever, whose time is -infinity.';
+
 -- Name: COLUMN statistics.failed; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.statistics.failed IS 'Given up; `retried` are the attempts that failed and are tried again.';
 
@@ -2373,6 +2390,9 @@ CREATE TABLE penstock.usage_sums (
     failures bigint NOT NULL,
     bytes bigint NOT NULL
 );
+
+-- Name: COLUMN usage_sums.by; Type: COMMENT; Schema: penstock; Owner: -
+COMMENT ON COLUMN penstock.usage_sums.by IS 'org or kind, of that day; ever is the row of all days of a kind, whose day is -infinity.';
 
 -- Name: vitals; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.vitals (
@@ -3277,6 +3297,10 @@ GRANT ALL ON FUNCTION penstock.count_starts(p_queue penstock.queues, p_ids uuid[
 REVOKE ALL ON FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint, p_seconds double precision, p_failures bigint, p_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.count_usage(p_org text, p_kind text, p_runs bigint, p_seconds double precision, p_failures bigint, p_bytes bigint) TO service_role;
 
+-- Name: FUNCTION dead_jobs(p_most integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.dead_jobs(p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.dead_jobs(p_most integer) TO service_role;
+
 -- Name: FUNCTION declare_kinds(p_kinds jsonb, p_known text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.declare_kinds(p_kinds jsonb, p_known text[]) TO service_role;
@@ -3312,6 +3336,10 @@ GRANT ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff tim
 -- Name: FUNCTION emit(p_event text, p_key text, p_payload jsonb, p_keep interval); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval) TO service_role;
+
+-- Name: FUNCTION ended_jobs(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.ended_jobs() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.ended_jobs() TO service_role;
 
 -- Name: FUNCTION enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.enqueue(kind text, args jsonb, queue text, run_at timestamp with time zone, priority integer, max_attempts integer, owner text, org text, unique_key text, limit_key text, idempotency_key text, after uuid[], options jsonb) FROM PUBLIC;

@@ -120,6 +120,12 @@ def test_queues_are_sorted_as_chosen() -> None:
     assert [order(sort) for sort in ("name", "ready", "running", "oldest")] == ["abc", "cba", "acb", "bca"]
 
 
+def test_a_queue_with_more_than_was_counted_says_so() -> None:
+    looks, look = Looks(), Look(0, [Queue("a", False, {}, 0, 0, 10_000, 1, 5, exact=False)], [], 0, 0, 0)
+    looks.add(look)
+    assert sum("10,000+" in line for line in drawn(looks, look, View("here", 2))) == 2
+
+
 @pytest.mark.usefixtures("lease")
 def test_keys_pause_sort_and_end_it(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.StringIO()

@@ -16,6 +16,7 @@ CALLS = (
     "cancel_operation(penstock.uuid7(), 'me')", "move_jobs('{}', 'mine')", "set_priority('{}', 9)",
     "add_audit('me', 'nothing', null)", "report_statistics(1)", "statistics_series(now(), 60)",
     "depth_series(now(), 60)", "error_groups(now())", "queue_overview()", "sum_usage('2020-01-01')",
+    "dead_jobs()", "ended_jobs()",
 )  # fmt: skip
 
 

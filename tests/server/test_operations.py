@@ -7,6 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from penstock import NewJob, Penstock
 from penstock.engine import commands
+from penstock.engine.postgres.transaction import PostgresTransaction
+from penstock.server.metrics import SCRAPED, Scraped
 from penstock.testing import adrain
 from tests.kit import saying
 from tests.kit.fixtures import Connect
@@ -230,6 +232,18 @@ async def test_the_service_finds_out_who_runs_a_job_and_users_do_not(api: Api, a
     assert (await api.user().get("/api/workers")).status_code == 403
 
 
+MANY = """
+    insert into penstock.jobs (id, created_at, run_at, state, queue, kind, args)
+    select penstock.uuid7(), now(), now(), 'ready', 'deep', 'x', '{}' from generate_series(1, 20000);
+    insert into penstock.jobs (id, created_at, run_at, state, queue, kind, args, parked_since, parked_reason)
+    select penstock.uuid7(), now(), now() + interval '1 hour', 'scheduled', 'deep', 'x', '{}', now(), 'unknown'
+      from generate_series(1, 20000);
+    insert into penstock.history (id, created_at, run_at, finished_at, turn, state, priority, attempt, max_attempts,
+      claims, snoozes, awaited, queue, kind, args)
+    select penstock.uuid7(), now(), now(), now(), 1, 'failed', 0, 5, 5, 5, 0, false, 'deep', 'x', '{}'
+      from generate_series(1, 20000)"""
+
+
 async def test_metrics_have_every_queue_and_what_was_given_up(api: Api, app: Penstock) -> None:
     before = (await api.service.get("/metrics")).text
     assert 'penstock_jobs{queue="slow",state="ready"} 0.0' in before
@@ -238,3 +252,29 @@ async def test_metrics_have_every_queue_and_what_was_given_up(api: Api, app: Pen
     await app.handler("work").using(max_attempts=1).aenqueue(n=-1)
     await adrain(app)
     assert 'penstock_dead_jobs{queue="default"} 1.0' in (await api.service.get("/metrics")).text
+    ended = 'penstock_ended_total{outcome="%s",queue="default"} %s'
+    await app.handler("work").aenqueue(n=1)
+    for folded in (0, 1):  # as it was reported, and as it is kept
+        await adrain(app)
+        text = (await api.service.get("/metrics")).text
+        assert ended % ("failed", "1.0") in text, folded
+        assert ended % ("succeeded", "1.0") in text, folded
+        assert 'penstock_runs_total{kind="work"} 2.0' in text, folded
+        await app.engine.arun(commands.Maintain())
+
+
+def test_a_scrape_touches_no_more_rows_however_many_there_are(connect: Connect, url: str) -> None:
+    connection = connect()
+    connection.execute(MANY)
+    connection.execute("vacuum analyze penstock.jobs")
+    with Penstock(url) as app, app.engine.transaction() as transaction:
+        assert isinstance(transaction, PostgresTransaction)
+        scraped = Scraped(*[transaction.run(command) for command in SCRAPED])
+        [(touched,)] = transaction.connection.execute("""
+            select sum(pg_stat_get_xact_tuples_returned(c.oid))
+              from pg_class as c where relnamespace = 'penstock'::regnamespace""").fetchall()
+    [queue] = scraped.queues
+    assert (queue.ready, queue.exact) == (10_000, False)
+    assert [(each.queue, each.jobs, each.exact) for each in scraped.dead] == [("deep", 1000, False)]
+    assert sum(each.jobs for each in scraped.parked) == 10_000
+    assert touched < 35_000, "of sixty thousand"

@@ -16,7 +16,7 @@ class Queue(msgspec.Struct, frozen=True):
 
     ```python
     for queue in app.queues.list():
-        print(queue.name, queue.ready, queue.running, queue.oldest_ready_s)
+        print(queue.name, queue.ready, queue.running, queue.oldest_ready_seconds)
     ```
     """
 
@@ -84,10 +84,25 @@ class DeclareQueues(Repeatable[None], frozen=True):
 class DeadCount(msgspec.Struct, frozen=True):
     queue: str
     jobs: int
+    exact: bool
 
 
 class DeadJobs(Repeatable[list[DeadCount]], frozen=True):
-    """How many jobs on record were given up, by queue."""
+    """How many jobs on record were given up, by queue, counted no further than `most` of each."""
+
+    most: int = 1000
+
+
+class EndedCount(msgspec.Struct, frozen=True):
+    queue: str
+    succeeded: int
+    failed: int
+    retried: int
+    cancelled: int
+
+
+class EndedJobs(Repeatable[list[EndedCount]], frozen=True):
+    """How many runs of each queue ended how, ever."""
 
 
 class Total(msgspec.Struct, frozen=True):

@@ -451,11 +451,14 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.ArtifactsById: _reading(_STORED.format("id"), "ids"),
     c.ArtifactAt: _reading("select * from penstock.artifacts where path = %s and state = 'stored'", "path"),
     c.ArtifactsOfJobs: _reading(_STORED.format("job"), "jobs"),
-    c.DeadJobs: _reading("select queue, count(*) as jobs from penstock.history where state = 'failed' group by queue"),
     c.Totals: _reading(
         """select kind, sum(runs)::bigint as runs, sum(seconds) as seconds, sum(failures)::bigint as failures,
                   sum(bytes)::bigint as bytes
-             from penstock.usage_so_far group by kind"""
+             from (select name as kind, runs, seconds, failures, bytes from penstock.usage_sums
+                    where day = '-infinity' and by = 'ever'
+                   union all
+                   select kind, runs, seconds, failures, bytes from penstock.usage_log) as counted
+            group by kind"""
     ),
     c.ListUsage: _reading(
         """select day, org, kind, runs, seconds, failures, bytes from penstock.usage_so_far

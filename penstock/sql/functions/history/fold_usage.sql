@@ -1,4 +1,4 @@
--- Adds what was appended to usage_log into usage, and into the sums of each organisation and kind. Returns how many rows were folded.
+-- Adds what was appended to usage_log into usage, and into the sums of each organisation and kind, and of each kind ever. Returns how many rows were folded.
 create or replace function penstock.fold_usage()
 returns int
 language plpgsql
@@ -21,10 +21,11 @@ begin
            failures = u.failures + excluded.failures, bytes = u.bytes + excluded.bytes
   ), added_to_sums as (
     insert into penstock.usage_sums as u (day, by, name, runs, seconds, failures, bytes)
-    select day, case when grouping(org) = 0 then 'org' else 'kind' end, coalesce(org, kind),
+    select coalesce(day, '-infinity'),
+           case when grouping(day) = 1 then 'ever' when grouping(org) = 0 then 'org' else 'kind' end, coalesce(org, kind),
            sum(runs), sum(seconds), sum(failures), sum(bytes)
       from summed
-     group by grouping sets ((day, org), (day, kind))
+     group by grouping sets ((day, org), (day, kind), (kind))
      order by 1, 2, 3
         on conflict (day, by, name) do update
        set runs = u.runs + excluded.runs, seconds = u.seconds + excluded.seconds,

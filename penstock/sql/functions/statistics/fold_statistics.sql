@@ -20,7 +20,7 @@ begin
         cross join lateral (
           values (60, date_trunc(''minute'', r.at), r.queue, ''''), (60, date_trunc(''minute'', r.at), '''', ''''),
                  (3600, date_trunc(''hour'', r.at), r.queue, ''''), (3600, date_trunc(''hour'', r.at), '''', ''''),
-                 (3600, date_trunc(''hour'', r.at), '''', r.kind)) as l (seconds, at, queue, kind)
+                 (3600, date_trunc(''hour'', r.at), '''', r.kind), (0, ''-infinity'', r.queue, '''')) as l (seconds, at, queue, kind)
         group by l.seconds, l.at, l.queue, l.kind
         order by l.seconds, l.queue, l.kind, l.at
            on conflict (seconds, queue, kind, at) do update
