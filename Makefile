@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-recipes storm-recipes docs docs-serve release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-recipes storm-recipes docs docs-serve release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -106,6 +106,10 @@ screenshots: .venv/.ready  ## every page of the dashboard and the recipes in bot
 
 release:  ## wheels and sdists into dist/, built twice to the same bytes, then installed on each Python that is there
 	@scripts/release $(ARGS)
+
+recording: .venv/.ready  ## the recording in the README: a flow runs while the dashboard is filmed, in both themes
+	@scripts/get-chromium
+	@$(BIN)/python -m tests.browser.dashboard.recording $(ARGS)
 
 clean: clean-servers  ## remove what was built, and the test servers' data
 	rm -rf .venv site .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

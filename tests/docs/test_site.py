@@ -9,6 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.async_api import Page, expect
 
 from scripts.docs import nav, site
@@ -109,3 +110,12 @@ def test_a_broken_link_fails_the_build(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "pages").mkdir()
     with pytest.raises(SystemExit, match="2 issues found"):
         site.build(tmp_path / "site", tmp_path)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_recording_moves_and_is_small(theme: str) -> None:
+    path = ROOT / "docs" / "assets" / f"recording-{theme}.webp"
+    assert path.stat().st_size < 1_500_000, "make recording"
+    with Image.open(path) as recording:
+        assert getattr(recording, "n_frames", 1) > 20
+    assert f"docs/assets/{path.name}" in (ROOT / "README.md").read_text()

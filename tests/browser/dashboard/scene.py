@@ -87,7 +87,7 @@ async def scene(url: str | None, folder: Path, *, many: int = 40) -> AsyncIterat
     async with make_app(url, folder, goes_on) as app:
         await asyncio.to_thread(app.migrate)
         async with served(app) as server, working(app, SLOTS, name="worker-berlin-1"):
-            await _remember(app)
+            await remember(app)
             await _err(app)
             made = await _play(app, many)
             yield Scene(server, app, goes_on, *made)
@@ -95,7 +95,7 @@ async def scene(url: str | None, folder: Path, *, many: int = 40) -> AsyncIterat
                 event.set()
 
 
-async def _remember(app: Penstock) -> None:
+async def remember(app: Penstock) -> None:
     """The last hours, as workers would have reported them."""
     made = random.Random(7)
     now = datetime.now(UTC).replace(second=0, microsecond=0)
