@@ -20,7 +20,8 @@ from penstock.database import Home
 from penstock.engine import commands
 from penstock.engine.faults import checked_timeout
 from penstock.engine.protocol import Engine
-from penstock.errors import InvalidInput, PenstockError
+from penstock.engine.scheme import is_redis
+from penstock.errors import EngineCannot, InvalidInput, PenstockError
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
@@ -72,6 +73,7 @@ DAYS_KEPT = 7 * 24 * 3600.0
 class Penstock:
     """Where the jobs live: `url`, else the environment's DATABASE_URL, else an embedded Postgres under `folder`.
 
+    `jobs`, else PENSTOCK_JOBS_URL, is where the jobs are when that is Redis, in the queues of BullMQ; or `url` is.
     The embedded one is migrated by itself; for any other run `penstock migrate`, or pass migrate=True.
     Files of jobs go to `artifacts`, a folder or s3://bucket…, else PENSTOCK_ARTIFACTS, else a folder under `folder`;
     `artifacts_kept` seconds, unless a job says otherwise.
@@ -94,6 +96,7 @@ class Penstock:
         self,
         url: str | None = None,
         *,
+        jobs: str | None = None,
         schema: str = "penstock",
         folder: str | Path = ".penstock",
         migrate: bool = False,
@@ -107,11 +110,12 @@ class Penstock:
 
         quote_schema(schema)
         self.max_payload = max_payload
+        if is_redis(url):
+            url, jobs = None, url
+        timeout = checked_timeout(database_timeout)
         self.home = Home(url, Path(folder), schema, migrates=migrate)
-        self._database = PostgresEngine(
-            self.url, schema=schema, pool_size=pool_size, timeout=checked_timeout(database_timeout)
-        )
-        self.engine: Engine = self._database
+        self._database = PostgresEngine(self.url, schema=schema, pool_size=pool_size, timeout=timeout)
+        self.engine: Engine = self._jobs_on(jobs or os.environ.get("PENSTOCK_JOBS_URL"), timeout) or self._database
         """Where its jobs are."""
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
@@ -143,7 +147,24 @@ class Penstock:
     @property
     def database(self) -> "PostgresEngine":
         """The engine on Postgres, for what only a database can do: users' rights, tables of the application's own."""
+        if not (self.engine.capabilities.database or self.home.named):
+            raise EngineCannot(
+                "database",
+                "this needs a database, and the application has only jobs in Redis: set DATABASE_URL, or write "
+                "Penstock('postgresql://…', jobs='redis://…')",
+            )
         return self._database
+
+    @staticmethod
+    def _jobs_on(url: str | None, timeout: float) -> Engine | None:
+        """The engine there, if it is another one than the database's."""
+        if not url:
+            return None
+        if not is_redis(url):
+            raise InvalidInput("jobs", "takes redis://…, rediss://… or redis+cluster://…; Postgres is the url itself")
+        from penstock.engine.bullmq.engine import BullmqEngine  # only now: it loads a driver
+
+        return BullmqEngine(url, timeout=timeout)
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
@@ -554,6 +575,10 @@ class Penstock:
         """
         from penstock.server import Server, ServerSettings
 
+        if not self.engine.capabilities.database:
+            raise EngineCannot(
+                "database", "the server and its dashboard read jobs in Postgres, and this application has them in Redis"
+            )
         chosen = ServerSettings.from_environment(**settings)
         self._signing_secret = signing_secret(chosen.signing_secret, chosen.service_key)
         return Server(self, chosen).asgi
@@ -583,10 +608,12 @@ class Penstock:
     def close(self) -> None:
         """Closes the connections and lets go of the embedded Postgres, which stops when its last user has."""
         self.engine.close()
+        self._database.close()
         self.home.let_go()
 
     async def aclose(self) -> None:
         await self.engine.aclose()
+        await self._database.aclose()
         self.home.let_go()
 
     def __enter__(self) -> "Penstock":

@@ -32,6 +32,11 @@ class Home:
         self._starting = threading.Lock()
 
     @property
+    def named(self) -> bool:
+        """Whether there is an address, so that nothing is started to have one."""
+        return self._url is not None
+
+    @property
     def shown(self) -> str:
         """Which database it is, for people: no password, no user."""
         from penstock.engine.postgres.address import shown_address

@@ -39,6 +39,14 @@ class InvalidFlow(InvalidInput):
     """A flow is empty, has a cycle, or mixes jobs of another flow."""
 
 
+class EngineCannot(PenstockError):
+    """Something was asked of an engine that it cannot do; `capability` names what it lacks."""
+
+    def __init__(self, capability: str, problem: str) -> None:
+        super().__init__(problem)
+        self.capability = capability
+
+
 class UnknownKind(PenstockError, LookupError):
     """No handler of this kind is registered here."""
 

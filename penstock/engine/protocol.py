@@ -24,6 +24,32 @@ class Capabilities:
     """ctx.transaction(): a connection whose writes are committed with the job's completion."""
     leads: bool
     """Its workers do what happens by itself: due jobs, lost leases, schedules, history. Else somebody else does."""
+    database: bool = True
+    """There is SQL behind it: the server, its dashboard, operations over many jobs."""
+    users: bool = True
+    """Users start and see jobs of their own, and no others."""
+    artifacts: bool = True
+    """Files of jobs: ctx.artifact()."""
+    durable_waits: bool = True
+    """ctx.sleep, ctx.call, ctx.wait_for and approvals: a job that leaves its worker and comes back."""
+    search: bool = True
+    """Jobs found by what they say: arguments, errors, parents, however long ago."""
+    statistics: bool = True
+    """How many runs ended how, how long they took, groups of errors, usage."""
+    quotas: bool = True
+    """How much of an owner's may run."""
+    key_limits: bool = True
+    """max_running_per_key, rate_per_key and fair_by of a queue."""
+    queue_settings: bool = True
+    """lease_length, keep and parked_timeout of a queue."""
+    catch_up: bool = True
+    """catch_up="none" and "all" of a schedule; "one" is for every engine."""
+    idempotency_keys: bool = True
+    """idempotency_key: the same request twice is one job."""
+    claim_by_kind: bool = True
+    """A worker may take jobs of some kinds alone out of a queue."""
+    after_existing: bool = True
+    """A job may wait for jobs that were enqueued before it, and several may wait for the same one."""
 
 
 class Transaction(Protocol):

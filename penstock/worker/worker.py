@@ -24,6 +24,7 @@ from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance
+from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Ending, Lane, Run, Stop, check_slots
@@ -81,6 +82,7 @@ class Worker:
         self.on_lease: Callable[[Lease], None] = lambda _: None
         """Told of its lease, and of another one should it lose that."""
         self.observers = Observers(registry.end_hooks)
+        check_needs(engine, registry)
         self._registry = registry
         self._grace = grace
         self._stopping = asyncio.Event()
@@ -106,7 +108,7 @@ class Worker:
         # the application's connections: its own are cut when they are held for long, as a slow store makes it
         keeper = keeper_for(engine, registry.storage)
         self._sweeper: Sweeper | None = None
-        if registry.storage is not None and engine.capabilities.leads:
+        if registry.storage is not None and engine.capabilities.leads and engine.capabilities.artifacts:
             self._sweeper = Sweeper(engine, self._leases, registry.storage)
         self._calls = Calls(
             registry.handlers, registry.middleware, engine, self._reporter.note,

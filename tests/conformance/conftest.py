@@ -1,6 +1,7 @@
 """Every engine, one after the other: what is tested here holds for each. A further one is one more line in ENGINES."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ import pytest
 from penstock import NewJob, Penstock
 from penstock.engine.http import HttpEngine
 from penstock.engine.protocol import Engine
+from penstock.errors import EngineCannot
 from penstock.job import Enqueued, Job
+from tests.kit.redis import fresh_redis
 from tests.kit.serving import KEY
 from tests.remote.serving import Api
 
@@ -48,7 +51,17 @@ async def _http(url: str, folder: Path) -> AsyncIterator[Bench]:
     await api.stop()
 
 
-ENGINES: dict[str, Callable[[str, Path], AbstractAsyncContextManager[Bench]]] = {"postgres": _postgres, "http": _http}
+@asynccontextmanager
+async def _bullmq(_: str, folder: Path) -> AsyncIterator[Bench]:
+    async with Penstock(fresh_redis(), artifacts=folder) as app:
+        yield Bench(app.engine, app)
+
+
+ENGINES: dict[str, Callable[[str, Path], AbstractAsyncContextManager[Bench]]] = {
+    "postgres": _postgres,
+    "http": _http,
+    "bullmq": _bullmq,
+}
 
 
 @pytest.fixture(params=ENGINES)
@@ -58,6 +71,25 @@ async def bench(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Asy
 
 
 Run = Callable[[Any], Awaitable[Any]]
+Test = Callable[..., Awaitable[None]]
+
+
+def takes(capability: str) -> Callable[[Test], Test]:
+    """A test of what not every engine can do: one that cannot must refuse it, by the name of what it lacks."""
+
+    def decorate(test: Test) -> Test:
+        @functools.wraps(test)
+        async def either(bench: Bench, *args: Any, **kwargs: Any) -> None:
+            if getattr(bench.engine.capabilities, capability):
+                await test(bench, *args, **kwargs)
+                return
+            with pytest.raises(EngineCannot) as refused:
+                await test(bench, *args, **kwargs)
+            assert refused.value.capability == capability
+
+        return either
+
+    return decorate
 
 
 @pytest.fixture(params=["async", "sync"])

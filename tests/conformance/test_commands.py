@@ -13,7 +13,7 @@ from penstock.engine import commands as c
 from penstock.engine.http.wire import SENT
 from penstock.errors import DuplicateKey, LeaseLost
 from penstock.job import ClaimedJob, Enqueued, Lease, new_job_id
-from tests.conformance.conftest import Bench, Run
+from tests.conformance.conftest import Bench, Run, takes
 from tests.kit import saying
 from tests.kit.until import until
 
@@ -62,6 +62,7 @@ async def test_jobs_come_in_their_order_and_the_cursor_goes_on(bench: Bench, run
     assert await run(c.Claim(lease, "default", 5_000)) == [], "more than one request may ask for"
 
 
+@takes("claim_by_kind")
 async def test_a_claim_may_name_kinds_and_an_owner(bench: Bench, run: Run) -> None:
     await bench.add("one", owner="ada")
     two = await bench.add("two", owner="bob")
@@ -164,6 +165,7 @@ async def test_steps_are_remembered(bench: Bench, run: Run) -> None:
     assert [(step.name, step.output) for step in steps] == [("load/it", {"rows": 3}), ("a", None)]
 
 
+@takes("durable_waits")
 async def test_a_job_sleeps(bench: Bench, run: Run) -> None:
     lease = await lease_of(run)
     enqueued, job = await claimed(bench, run, lease)
@@ -176,6 +178,7 @@ async def test_a_job_sleeps(bench: Bench, run: Run) -> None:
     assert await run(c.Suspend(lease, job.id, job.claims, sleep)) is None
 
 
+@takes("durable_waits")
 async def test_a_job_calls_others(bench: Bench, run: Run) -> None:
     lease = await lease_of(run)
     _, job = await claimed(bench, run, lease)
@@ -194,6 +197,7 @@ async def test_a_job_calls_others(bench: Bench, run: Run) -> None:
     assert (result["id"], result["state"], result["output"]) == (str(called.id), "succeeded", {"pages": 3})
 
 
+@takes("durable_waits")
 async def test_a_job_waits_for_an_event(bench: Bench, run: Run) -> None:
     lease = await lease_of(run)
     enqueued, job = await claimed(bench, run, lease)
@@ -214,14 +218,25 @@ async def test_a_job_waits_for_an_event(bench: Bench, run: Run) -> None:
 
 async def test_outputs_of_what_a_job_waited_for(bench: Bench, run: Run) -> None:
     lease = await lease_of(run)
-    first, job = await claimed(bench, run, lease, args=b'{"n": 1}')
-    await bench.add("next", after=(first.id,))
+    first = NewJob(kind="work", args=b'{"n": 1}')
+    await bench.app.engine.aenqueue([first, NewJob(kind="next", after=(first.id,))])
+    [job] = await run(c.Claim(lease, "default", 9))
     await run(saying.complete(lease, [job], [b'{"pages": 3}']))
     [second] = await run(c.Claim(lease, "default"))
     [earlier] = await run(saying.outputs(lease, second))
     assert (earlier.id, earlier.kind, earlier.state, earlier.args, earlier.output) == (
         first.id, "work", JobState.SUCCEEDED, {"n": 1}, {"pages": 3}
     )  # fmt: skip
+
+
+@takes("after_existing")
+async def test_a_job_waits_for_one_that_is_there_already(bench: Bench, run: Run) -> None:
+    lease = await lease_of(run)
+    first, job = await claimed(bench, run, lease)
+    await bench.add("next", after=(first.id,))
+    assert await run(c.Claim(lease, "default")) == []
+    await run(saying.complete(lease, [job]))
+    assert [each.kind for each in await run(c.Claim(lease, "default"))] == ["next"]
 
 
 async def test_a_completion_and_further_jobs_happen_together_or_not_at_all(bench: Bench, run: Run) -> None:
@@ -302,10 +317,18 @@ async def test_a_worker_says_what_has_ended_and_how_it_is(bench: Bench, run: Run
     said = c.ReportStatistics(lease, runs, errors, memory=50_000_000, load=0.5, slots=20)
     assert await run(said) is None
     assert await run(c.ReportStatistics(lease)) is None
-    [ended] = [each for each in await bench.app.statistics.aseries("default") if each.succeeded]
-    assert (ended.succeeded, ended.failed, ended.ran.mean) == (3, 1, 0.0015)
     [worker] = [each for each in await bench.app.workers.alist() if each.lease == lease]
     assert (worker.memory, worker.load, worker.slots) == (50_000_000, 0.5, 20)
+
+
+@takes("statistics")
+async def test_what_has_ended_is_counted(bench: Bench, run: Run) -> None:
+    lease = await lease_of(run)
+    runs = [c.EndedRuns("default", "work", succeeded=3, failed=1, ran=[0, 4], ran_seconds=0.006)]
+    errors = [c.AlikeErrors("work", "default", "no such <text>", 1, 1, uuid4(), "KeyError")]
+    await run(c.ReportStatistics(lease, runs, errors))
+    [ended] = [each for each in await bench.app.statistics.aseries("default") if each.succeeded]
+    assert (ended.succeeded, ended.failed, ended.ran.mean) == (3, 1, 0.0015)
     await bench.app.engine.arun(c.Maintain())
     # the server may be at it, too
     assert [group.message for group in await until(bench.app.errors.alist)] == ["no such <text>"]

@@ -35,6 +35,7 @@ def tries() -> dict[str, Callable[[], object]]:
         "s3": lambda: Penstock(nowhere, artifacts="s3://bucket").artifacts.storage.store,
         "sentry": lambda: importlib.import_module("penstock.interop.sentry"),
         "opentelemetry": lambda: importlib.import_module("penstock.interop.opentelemetry"),
+        "jobs on Redis": lambda: Penstock("redis://127.0.0.1:1"),
         "no database": lambda: Penstock("", folder="empty").url(),
     }
 

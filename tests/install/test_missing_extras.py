@@ -21,6 +21,7 @@ BROUGHT_BY = {
     "s3": "storage",
     "opentelemetry": "otel",
     "sentry": "sentry",
+    "jobs on Redis": "bullmq",
     "no database": "embedded",
 }
 NEEDS = {

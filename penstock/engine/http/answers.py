@@ -7,6 +7,7 @@ import msgspec
 
 from penstock.errors import (
     DuplicateKey,
+    EngineCannot,
     InvalidInput,
     LeaseLost,
     PayloadTooLarge,
@@ -24,14 +25,15 @@ class KeyRefused(PenstockError, PermissionError):
     """The API does not take the service key."""
 
 
-class NoDatabase(PenstockError):
+class NoDatabase(EngineCannot):
     """Something needs a database connection where there is only the API."""
 
 
 def no_database(what: str) -> NoDatabase:
     return NoDatabase(
+        "database",
         f"{what} needs a database connection, and this worker reaches the database only through the API; enqueue with "
-        "ctx.enqueue(…), or run this handler on a worker with DATABASE_URL"
+        "ctx.enqueue(…), or run this handler on a worker with DATABASE_URL",
     )
 
 

@@ -43,7 +43,7 @@ _KEPT_OPEN = 4.0
 class HttpEngine:
     """`arun` and `run` run the commands that a worker needs. `url` is where the API is."""
 
-    capabilities = Capabilities(transactions=False, leads=False)
+    capabilities = Capabilities(transactions=False, leads=False, database=False)
     faults = Faults()
 
     def __init__(self, url: str, key: str, *, patience: float = PATIENCE, outage: Outage | None = None) -> None:

@@ -16,6 +16,7 @@ from scripts.docs.reference.tables import code, table
 
 ELSEWHERE = [
     ("DATABASE_URL", "the embedded Postgres", "Where the jobs are, for every program that talks to Postgres."),
+    ("PENSTOCK_JOBS_URL", "", "Where the jobs are instead, when that is BullMQ's queues: `redis://host:6379/0`."),
     ("PENSTOCK_ARTIFACTS", ".penstock/artifacts", "Where files of jobs are kept: a folder, or `s3://bucket/prefix`."),
     (
         "PENSTOCK_DATABASE_TIMEOUT",

@@ -1,0 +1,76 @@
+"""Changing the course of jobs: cancelling, bringing back, moving within the queue, removing."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from penstock.engine.bullmq import calls, index
+from penstock.engine.bullmq.calls import plain
+from penstock.engine.bullmq.claim import held_job
+from penstock.engine.bullmq.leases import stop_list
+from penstock.engine.bullmq.names import QueueKeys, to_bullmq, uuid_of
+from penstock.engine.bullmq.record import CANCEL, record_of
+from penstock.engine.bullmq.session import Session
+
+_LOCK = 30_000
+"""Milliseconds: for as long as it takes to end a job that has not started."""
+
+
+async def cancel(session: Session, ids: Sequence[UUID], reason: str) -> list[UUID]:
+    reached = []
+    for id, (keys, own) in (await index.places(session, ids)).items():
+        if await _cancel_tree(session, keys, own, reason):
+            reached.append(id)
+    return reached
+
+
+async def _cancel_tree(session: Session, keys: QueueKeys, id: str, reason: str) -> bool:
+    """First the job, then what it waits for: the other way round a job whose last child ends would start."""
+    children = await session.one(plain("SMEMBERS", f"{keys[id]}:dependencies"))
+    reached = await _cancel_one(session, keys, id, reason)
+    for child in children:
+        base, _, own = child.rpartition(":")
+        queue = base.partition(":")[2].strip("{}")
+        await _cancel_tree(session, session.keys(queue), own, reason)
+    return reached
+
+
+async def _cancel_one(session: Session, keys: QueueKeys, id: str, reason: str) -> bool:
+    """Ends one that has not started by BullMQ's own script for failed jobs, which sees to whoever waits for it; asks
+    whoever runs it to stop."""
+    token = f"penstock:cancel:{calls.now_ms()}"
+    taken, place = await session.many([calls.take_this(keys, id, token, _LOCK), calls.state_of(keys, id)])
+    if taken:
+        await session.one(plain("HSET", keys[id], CANCEL, reason))
+        held = held_job(record_of(keys.queue, id, await session.one(plain("HGETALL", keys[id]))), token)
+        await session.one(
+            calls.finish(keys, id, token, failed=True, said=reason, keep=held.keep[1], attempts=held.attempts)
+        )
+        return True
+    if place != "active":
+        return False
+    token, _ = await session.many([plain("GET", keys.lock(id)), plain("HSET", keys[id], CANCEL, reason)])
+    owner = (token or "").split(":")
+    if owner[0] == "penstock" and len(owner) == 3:
+        key = stop_list(session, owner[1])
+        await session.many([plain("RPUSH", key, str(uuid_of(keys.queue, id))), plain("EXPIRE", key, 3600)])
+    return True
+
+
+async def retry(session: Session, ids: Sequence[UUID]) -> list[UUID]:
+    back = []
+    for id, (keys, own) in (await index.places(session, ids)).items():
+        if await session.one(calls.state_of(keys, own)) == "failed":
+            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa"))
+            if int(await session.one(calls.reprocess(keys, own, "failed"))) == 1:
+                back.append(id)
+    return back
+
+
+async def set_priority(session: Session, ids: Sequence[UUID], priority: int) -> list[UUID]:
+    changed = []
+    for id, (keys, own) in (await index.places(session, ids)).items():
+        place, before = await session.many([calls.state_of(keys, own), plain("HGET", keys[own], "priority")])
+        if place in ("waiting", "prioritized", "delayed") and int(before or 0) != to_bullmq(priority):
+            await session.one(calls.change_priority(keys, own, to_bullmq(priority)))
+            changed.append(id)
+    return changed

@@ -1,0 +1,231 @@
+"""The engine on BullMQ: which function answers which command."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar, cast
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from redis.exceptions import BusyLoadingError, ClusterDownError, ConnectionError, TimeoutError, TryAgainError
+
+from penstock.engine import commands as c
+from penstock.engine.bullmq import changes, enqueue, index, leases, looks, outcomes, queues, schedules
+from penstock.engine.bullmq.address import Address
+from penstock.engine.bullmq.calls import nudge
+from penstock.engine.bullmq.claim import claim
+from penstock.engine.bullmq.leases import Hands
+from penstock.engine.bullmq.listener import BullmqListener
+from penstock.engine.bullmq.portal import Portal
+from penstock.engine.bullmq.refusal import cannot, refusal
+from penstock.engine.bullmq.session import Session
+from penstock.engine.bullmq.together import complete_and_enqueue
+from penstock.engine.bullmq.wait import until_final
+from penstock.engine.commands.command import Command
+from penstock.engine.faults import TIMEOUT, Faults, Outage
+from penstock.engine.protocol import Capabilities, Ears
+from penstock.job import Enqueued, Held, Job, Work
+from penstock.keeper import Keeper
+
+R = TypeVar("R")
+Answer = Callable[[Session, Hands, Any], Awaitable[Any]]
+
+_LOST = (ConnectionError, TimeoutError, ClusterDownError, BusyLoadingError, TryAgainError, OSError)
+
+
+async def _nothing(*_: object) -> None:
+    """BullMQ does it by itself, or keeps no record of it."""
+
+
+async def _workers(session: Session, _: Hands, __: object) -> int:
+    return len(await leases.workers(session))
+
+
+async def _all_queues(session: Session, _: Hands, __: object) -> list[c.Queue]:
+    return [await queues.queue_of(session, name) for name in await queues.known_queues(session)]
+
+
+async def _scale(session: Session, _: Hands, asked: c.ScaleOf) -> c.QueueScale:
+    queue, workers = await queues.queue_of(session, asked.queue), await leases.workers(session)
+    if queue.paused:
+        return c.QueueScale(True, 0, queue.running, None, len(workers))
+    return c.QueueScale(False, queue.ready, queue.running, queue.oldest_ready_seconds, len(workers))
+
+
+async def _wait_for_work(session: Session, _: Hands, asked: c.WaitForWork) -> float | None:
+    told = [await queues.look_again_in(session, queue) for queue in dict.fromkeys(asked.queues)]
+    return min((seconds for seconds in told if seconds is not None), default=None)
+
+
+async def _wake(session: Session, _: Hands, asked: c.Wake) -> None:
+    await session.one(nudge(session.keys(asked.queue)))
+
+
+async def _maintain(session: Session, _: Hands, __: object) -> dict[str, int]:
+    return {"forgotten": await index.forget_gone(session)}
+
+
+async def _holds(session: Session, hands: Hands, asked: c.Holds) -> bool:
+    return bool(await hands.find(session, asked.lease, [Held(asked.id, asked.claims)]))
+
+
+async def _existing(session: Session, _: Hands, asked: c.ExistingIds) -> list[UUID]:
+    return list(await index.places(session, [UUID(bytes=id) for id in asked.ids]))
+
+
+ANSWERS: dict[type[Command[Any]], Answer] = {
+    c.OpenLease: lambda s, _, a: leases.open_lease(s, a),
+    c.ExtendLease: lambda s, h, a: leases.extend(s, h, a.lease, leads=True),
+    c.Heartbeat: lambda s, h, a: leases.extend(s, h, a.lease, leads=False),
+    c.ExpireLease: lambda s, h, a: leases.end(s, h, a.lease, counts=True),
+    c.CloseLease: lambda s, h, a: leases.end(s, h, a.lease, counts=False),
+    c.ReleaseUnknown: leases.give_back_unknown,
+    c.Tend: lambda s, _, a: leases.tend(s, a.lease),
+    c.ReportStatistics: lambda s, _, a: leases.note_worker(s, a),
+    c.CountWorkers: _workers,
+    c.Workers: lambda s, h, a: looks.list_workers(s, h, a.job),
+    c.Claim: claim,
+    c.WaitForWork: _wait_for_work,
+    c.StopWaiting: _nothing,
+    c.Wake: _wake,
+    c.Complete: outcomes.complete,
+    c.CompleteAndEnqueue: complete_and_enqueue,
+    c.Fail: outcomes.fail,
+    c.Snooze: outcomes.snooze,
+    c.Park: outcomes.park,
+    c.Release: lambda s, h, a: outcomes.release(s, h, a.lease, a.jobs),
+    c.StopCancelled: outcomes.stop_cancelled,
+    c.ReportProgress: outcomes.report_progress,
+    c.RememberStep: looks.remember_step,
+    c.RecallSteps: looks.recall_steps,
+    c.Outputs: looks.outputs,
+    c.Holds: _holds,
+    c.GetJob: lambda s, _, a: looks.get_job(s, a.id),
+    c.ListJobs: lambda s, _, a: looks.list_jobs(s, a.filter, a.before, a.limit),
+    c.ExistingIds: _existing,
+    c.Cancel: lambda s, _, a: changes.cancel(s, a.ids, a.reason),
+    c.Retry: lambda s, _, a: changes.retry(s, a.ids),
+    c.SetPriority: lambda s, _, a: changes.set_priority(s, a.ids, a.priority),
+    c.SetQueue: lambda s, _, a: queues.set_queue(s, a),
+    c.DeclareQueues: lambda s, _, a: queues.declare_queues(s, a),
+    c.QueueStats: _all_queues,
+    c.QueueOverview: _all_queues,
+    c.ScaleOf: _scale,
+    c.Backlog: lambda s, _, a: queues.backlog(s, a),
+    c.SetSchedule: lambda s, _, a: schedules.set_schedule(s, a),
+    c.ListSchedules: lambda s, _, a: schedules.list_schedules(s, a),
+    c.RemoveSchedule: lambda s, _, a: schedules.remove_schedule(s, a.name),
+    c.FireSchedule: _nothing,
+    c.PlanSchedule: _nothing,
+    c.Maintain: _maintain,
+    c.NextRunAt: _nothing,
+    c.DeclareKinds: _nothing,
+}
+"""What it can be asked for. The rest is refused by name."""
+
+
+class BullmqEngine:
+    """`url` is redis://…, rediss://… or redis+cluster://…, with ?prefix=… where BullMQ's keys have another."""
+
+    capabilities = Capabilities(
+        transactions=False, leads=True, database=False, users=False, artifacts=False, durable_waits=False, search=False,
+        statistics=False, quotas=False, key_limits=False, queue_settings=False, catch_up=False,
+        idempotency_keys=False, claim_by_kind=False,
+        after_existing=False,
+    )  # fmt: skip
+    faults = Faults(passing=_LOST, is_lost=lambda error: isinstance(error, _LOST))
+    keeper: Keeper | None = None
+
+    def __init__(
+        self, url: str, *, connections: int = 50, timeout: float | None = TIMEOUT, outage: Outage | None = None
+    ) -> None:
+        self.url = url
+        self.address = Address.of(url)
+        self.outage = outage or Outage(f"Redis ({self.address.shown})")
+        self._connections = connections
+        self._timeout = timeout
+        self._hands = Hands()
+        self._portal = Portal()
+        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, Session] = WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"BullmqEngine({self.address.shown!r})"
+
+    def session(self) -> Session:
+        """The one of the running loop."""
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            session = self._sessions[loop] = Session(self.address, connections=self._connections, timeout=self._timeout)
+        return session
+
+    async def arun(self, command: Command[R], /) -> R:
+        answer = ANSWERS.get(type(command))
+        if answer is None:
+            raise refusal(command)
+        return cast(R, await self._told(answer(self.session(), self._hands, command)))
+
+    def run(self, command: Command[R], /) -> R:
+        return self._portal.run(self.arun(command))
+
+    async def _told(self, asked: Awaitable[R]) -> R:
+        """Says once when Redis is away, and when it is back."""
+        try:
+            given = await asked
+        except _LOST as error:
+            self.outage.begin(" ".join(str(error).split()))
+            raise
+        self.outage.end()
+        return given
+
+    async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
+        if connection is not None:
+            raise cannot("transactions", "connection=")
+        return await self._told(enqueue.enqueue(self.session(), work))
+
+    def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
+        return self._portal.run(self.aenqueue(work, connection))
+
+    async def await_end(self, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
+        return await until_final(self.session(), id, timeout)
+
+    def wait(self, id: UUID, timeout: float | None) -> Job | None:
+        return self._portal.run(self.await_end(id, timeout))
+
+    def transaction(self) -> NoReturn:
+        raise cannot("transactions", "ctx.transaction()")
+
+    def atransaction(self) -> NoReturn:
+        raise cannot("transactions", "ctx.transaction()")
+
+    @property
+    def place(self) -> "BullmqPlace":
+        return BullmqPlace(self.url)
+
+    def of_worker(self, patience: float | None) -> "BullmqEngine":
+        return BullmqEngine(self.url, connections=100, timeout=patience, outage=self.outage)
+
+    def listener(self, ears: Ears) -> BullmqListener:
+        return BullmqListener(self, ears)
+
+    def close(self) -> None:
+        if self._portal.open:
+            self._portal.run(self._close_session())
+            self._portal.close()
+
+    async def aclose(self) -> None:
+        await self._close_session()
+        await asyncio.to_thread(self.close)
+
+    async def _close_session(self) -> None:
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
+
+@dataclass(frozen=True, slots=True)
+class BullmqPlace:
+    url: str = field(repr=False)
+
+    def engine(self) -> BullmqEngine:
+        return BullmqEngine(self.url, connections=4)

@@ -1,0 +1,245 @@
+"""Leases: the right of a worker to hold jobs, and which jobs it holds. BullMQ knows a lock per job; a lease is what
+keeps all of a worker's locks together."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from penstock.engine import commands as c
+from penstock.engine.bullmq import calls
+from penstock.engine.bullmq.calls import Call, plain
+from penstock.engine.bullmq.queues import known_queues, meet
+from penstock.engine.bullmq.record import CANCEL, PARKED
+from penstock.engine.bullmq.session import Session
+from penstock.errors import LeaseLost
+from penstock.job import Held, Lease
+
+SECONDS = 30.0
+"""Of a lease that names no other length."""
+
+_REMEMBERED = 24 * 3600
+"""Seconds that the list of a silent worker's jobs is kept, for whoever knows that it is dead."""
+
+
+class HeldJob(msgspec.Struct, frozen=True):
+    """A job in a worker's hands: where it is, and the token of its lock, which is this claim's alone."""
+
+    queue: str
+    id: str
+    token: str
+    claims: int
+    at: int
+    """Milliseconds."""
+    keep: Any
+    """What BullMQ is to keep of ended jobs: of those that succeeded, and of others."""
+    attempts: int
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(HeldJob).decode
+
+
+class Hands:
+    """What the leases of this process hold, so that Redis need not be asked; others are looked up there."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, dict[UUID, HeldJob]] = defaultdict(dict)
+
+    def add(self, session: Session, lease: Lease, taken: dict[UUID, HeldJob]) -> list[Call]:
+        self._held[lease].update(taken)
+        key = _jobs(session, lease)
+        pairs = [word for id, held in taken.items() for word in (str(id), _encode(held))]
+        return [plain("HSET", key, *pairs), plain("EXPIRE", key, _REMEMBERED)]
+
+    def drop(self, session: Session, lease: Lease, ids: Iterable[UUID]) -> Call:
+        gone = [str(id) for id in ids]
+        for id in gone:
+            self._held[lease].pop(UUID(id), None)
+        return plain("HDEL", _jobs(session, lease), *gone)
+
+    def forget(self, lease: Lease) -> None:
+        self._held.pop(lease, None)
+
+    async def of(self, session: Session, lease: Lease) -> dict[UUID, HeldJob]:
+        """All that the lease holds."""
+        found: dict[str, str] = await session.one(plain("HGETALL", _jobs(session, lease)))
+        return {UUID(id): _decode(text) for id, text in found.items()}
+
+    async def find(self, session: Session, lease: Lease, jobs: Sequence[Held]) -> dict[UUID, HeldJob]:
+        """Of these the ones that the lease holds by this very claim."""
+        own = self._held.get(lease) or {}
+        unknown = [job for job in jobs if job.id not in own]
+        if unknown:
+            words = await session.one(plain("HMGET", _jobs(session, lease), *[str(job.id) for job in unknown]))
+            own = own | {job.id: _decode(text) for job, text in zip(unknown, words, strict=True) if text}
+        return {job.id: own[job.id] for job in jobs if job.id in own and own[job.id].claims == job.claims}
+
+
+def _lease(session: Session, lease: int) -> str:
+    return session.names.own("lease", lease)
+
+
+def _jobs(session: Session, lease: int) -> str:
+    return session.names.own("lease", lease, "jobs")
+
+
+def stop_list(session: Session, lease: int | str) -> str:
+    """Where a worker is told which jobs to stop."""
+    return session.names.own("lease", lease, "stop")
+
+
+def _leader(session: Session) -> str:
+    return session.names.own("leader")
+
+
+def workers_key(session: Session) -> str:
+    return session.names.own("workers")
+
+
+async def open_lease(session: Session, asked: c.OpenLease) -> Lease:
+    lease = int(await session.one(plain("INCR", session.names.own("leases"))))
+    seconds = asked.seconds or SECONDS
+    about = {
+        "worker": asked.worker, "seconds": seconds, "host": asked.host or "", "pid": asked.pid or 0,
+        "queues": _encode(list(asked.queues)), "started_at": calls.now_ms(), "heard_at": calls.now_ms(),
+    }  # fmt: skip
+    key = _lease(session, lease)
+    await session.many(
+        [
+            plain("HSET", key, *[word for pair in about.items() for word in pair]),
+            plain("PEXPIRE", key, int(seconds * 1000)),
+            plain("SADD", workers_key(session), lease),
+        ]
+    )
+    await meet(session, asked.queues)
+    if asked.kinds:
+        await _unpark(session, asked.queues, frozenset(asked.kinds))
+    return Lease(lease)
+
+
+async def _unpark(session: Session, queues: Sequence[str], kinds: frozenset[str]) -> None:
+    """What waited for a worker that knows its kind is ready at once."""
+    for queue in queues:
+        keys = session.keys(queue)
+        parked: dict[str, str] = await session.one(plain("HGETALL", keys["ps:parked"]))
+        ready = [id for id, kind in parked.items() if kind in kinds]
+        await session.many(
+            [
+                call
+                for id in ready
+                for call in (
+                    calls.promote(keys, id),
+                    plain("HDEL", keys[id], PARKED),
+                    plain("HDEL", keys["ps:parked"], id),
+                )
+            ]
+        )
+
+
+async def seconds_of(session: Session, lease: Lease) -> float:
+    """Its length; raises when it has ended."""
+    seconds = await session.one(plain("HGET", _lease(session, lease), "seconds"))
+    if seconds is None:
+        raise LeaseLost(f"lease {lease} is gone: its jobs belong to other workers")
+    return float(seconds)
+
+
+async def extend(session: Session, hands: Hands, lease: Lease, *, leads: bool) -> c.Extended:
+    key = _lease(session, lease)
+    seconds = await session.one(plain("HGET", key, "seconds"))
+    if seconds is None:
+        return c.Extended(alive=False, cancelling=[])
+    ms = int(float(seconds) * 1000)
+    await session.many([plain("PEXPIRE", key, ms), plain("HSET", key, "heard_at", calls.now_ms())])
+    held = await hands.of(session, lease)
+    by_queue: dict[str, list[HeldJob]] = defaultdict(list)
+    for job in held.values():
+        by_queue[job.queue].append(job)
+    locks = [
+        calls.extend(session.keys(queue), [job.id for job in jobs], [job.token for job in jobs], ms)
+        for queue, jobs in by_queue.items()
+    ]
+    asked = [plain("HEXISTS", session.keys(job.queue)[job.id], CANCEL) for job in held.values()]
+    answers = await session.many([*locks, *asked])
+    lost = {id for refused in answers[: len(locks)] for id in refused}
+    stopping = answers[len(locks) :]
+    gone = [id for id, job in held.items() if job.id in lost]
+    if gone:
+        await session.one(hands.drop(session, lease, gone))
+    cancelling = [id for id, stop in zip(held, stopping, strict=True) if stop] + gone
+    return c.Extended(True, cancelling, float(seconds), leads and await _lead(session, lease, ms))
+
+
+async def _lead(session: Session, lease: Lease, ms: int) -> bool:
+    key = _leader(session)
+    leader = await session.one(plain("SET", key, lease, "NX", "GET", "PX", ms))
+    if leader is not None and int(leader) == lease:
+        await session.one(plain("PEXPIRE", key, ms))
+    return leader is None or int(leader) == lease
+
+
+async def leads(session: Session, lease: Lease) -> bool:
+    leader = await session.one(plain("GET", _leader(session)))
+    return leader is not None and int(leader) == lease
+
+
+async def end(session: Session, hands: Hands, lease: Lease, *, counts: bool) -> int:
+    """What the lease holds goes back; `counts`: as an attempt that was lost."""
+    held = await hands.of(session, lease)
+    back = calls.retry if counts else calls.give_back
+    answers = await session.many([back(session.keys(job.queue), job.id, job.token) for job in held.values()])
+    queues = {job.queue for job in held.values()}
+    await session.many(
+        [
+            *(calls.nudge(session.keys(queue)) for queue in queues),
+            plain("DEL", _lease(session, lease)),
+            plain("DEL", _jobs(session, lease)),
+            plain("DEL", stop_list(session, lease)),
+            plain("SREM", workers_key(session), lease),
+        ]
+    )
+    hands.forget(lease)
+    if await leads(session, lease):
+        await session.one(plain("DEL", _leader(session)))
+    return sum(int(answer) >= 0 for answer in answers)
+
+
+async def give_back_unknown(session: Session, hands: Hands, asked: c.ReleaseUnknown) -> list[UUID]:
+    known, before = set(asked.known), calls.now_ms() - asked.seconds * 1000
+    held = await hands.of(session, asked.lease)
+    unknown = {id: job for id, job in held.items() if id not in known and job.at <= before}
+    if not unknown:
+        return []
+    back = [calls.give_back(session.keys(job.queue), job.id, job.token) for job in unknown.values()]
+    nudges = [calls.nudge(session.keys(queue)) for queue in {job.queue for job in unknown.values()}]
+    answers = await session.many([*back, *nudges, hands.drop(session, asked.lease, unknown)])
+    return [id for id, answer in zip(unknown, answers[: len(back)], strict=True) if int(answer) >= 0]
+
+
+async def workers(session: Session) -> list[tuple[Lease, dict[str, str]]]:
+    """The living ones; those that ran out are forgotten."""
+    leases = sorted(int(each) for each in await session.one(plain("SMEMBERS", workers_key(session))))
+    found = await session.many([plain("HGETALL", _lease(session, lease)) for lease in leases])
+    gone = [lease for lease, about in zip(leases, found, strict=True) if not about]
+    if gone:
+        await session.one(plain("SREM", workers_key(session), *gone))
+    return [(Lease(lease), about) for lease, about in zip(leases, found, strict=True) if about]
+
+
+async def note_worker(session: Session, said: c.ReportStatistics) -> None:
+    told = {name: value for name in ("memory", "load", "slots") if (value := getattr(said, name)) is not None}
+    key = _lease(session, said.lease)
+    if told and await session.one(plain("EXISTS", key)):
+        await session.one(plain("HSET", key, *[word for pair in told.items() for word in pair]))
+
+
+async def tend(session: Session, lease: Lease) -> c.Tended:
+    """Jobs whose locks have run out go back, in every queue that is known."""
+    if not await leads(session, lease):
+        return c.Tended(False, None)
+    every = int(SECONDS * 500)
+    await session.many([calls.move_stalled(session.keys(queue), every) for queue in await known_queues(session)])
+    return c.Tended(True, None)

@@ -1,0 +1,163 @@
+"""Looking at jobs."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from penstock.engine import commands as c
+from penstock.engine.bullmq import calls, index
+from penstock.engine.bullmq.calls import plain
+from penstock.engine.bullmq.leases import Hands, HeldJob, workers
+from penstock.engine.bullmq.names import uuid_of
+from penstock.engine.bullmq.queues import known_queues
+from penstock.engine.bullmq.record import STEP, Record, decode, moment, record_of
+from penstock.engine.bullmq.session import Session
+from penstock.errors import EngineCannot, LeaseLost
+from penstock.job import Held, Job, JobState
+
+_PLACES: dict[str, JobState] = {
+    "completed": JobState.SUCCEEDED, "failed": JobState.FAILED, "delayed": JobState.SCHEDULED,
+    "active": JobState.RUNNING, "wait": JobState.READY, "paused": JobState.READY, "prioritized": JobState.READY,
+    "waiting-children": JobState.BLOCKED,
+}  # fmt: skip
+_LISTS = ("active", "wait", "paused")
+_MOST = 10_000
+"""Jobs of one place that a list looks through: Redis has no index over what jobs say."""
+
+_FILTERS = ("queue", "state", "kind", "owner", "org")
+
+
+async def get_job(session: Session, id: UUID) -> Job | None:
+    found = (await index.places(session, [id])).get(id)
+    if found is None:
+        return None
+    keys, own = found
+    fields, place, pending = await session.many(
+        [plain("HGETALL", keys[own]), calls.state_of(keys, own), plain("SCARD", f"{keys[own]}:dependencies")]
+    )
+    return record_of(keys.queue, own, fields).job(place, int(pending)) if fields else None
+
+
+async def list_jobs(session: Session, filter: Mapping[str, Any], before: UUID | None, limit: int) -> list[Job]:
+    """Newest first."""
+    if unknown := [name for name, value in filter.items() if name not in _FILTERS and value is not None]:
+        raise EngineCannot("search", f"jobs on BullMQ cannot be listed by {unknown[0]}: list by {', '.join(_FILTERS)}")
+    queues = [filter["queue"]] if filter.get("queue") else await known_queues(session)
+    jobs = [job for queue in queues for job in await _jobs_of(session, queue, filter)]
+    jobs.sort(key=lambda job: (job.created_at, job.id), reverse=True)
+    if before is not None:
+        edge = await get_job(session, before)
+        jobs = [job for job in jobs if edge is not None and (job.created_at, job.id) < (edge.created_at, edge.id)]
+    return jobs[:limit]
+
+
+async def _jobs_of(session: Session, queue: str, filter: Mapping[str, Any]) -> list[Job]:
+    keys = session.keys(queue)
+    wanted = _states(filter.get("state"))
+    places = [place for place, state in _PLACES.items() if wanted is None or state in wanted or
+              (place == "failed" and JobState.CANCELLED in wanted)]  # fmt: skip
+    ranges = [plain("LRANGE" if place in _LISTS else "ZRANGE", keys[place], -_MOST, -1) for place in places]
+    found = [(place, id) for place, ids in zip(places, await session.many(ranges), strict=True) for id in ids]
+    hashes = await session.many([plain("HGETALL", keys[id]) for _, id in found])
+    jobs = [
+        record_of(queue, id, fields).job("waiting" if place in ("wait", "paused") else place)
+        for (place, id), fields in zip(found, hashes, strict=True)
+        if fields
+    ]
+    same = {name: filter[name] for name in ("kind", "owner", "org") if filter.get(name)}
+    return [
+        job
+        for job in jobs
+        if (wanted is None or job.state in wanted) and all(getattr(job, name) == value for name, value in same.items())
+    ]
+
+
+def _states(given: Any) -> set[str] | None:
+    if given is None:
+        return None
+    return set(given) if isinstance(given, list | tuple | set) else {given}
+
+
+async def held_or_lost(session: Session, hands: Hands, lease: Any, job: Held) -> HeldJob:
+    found = (await hands.find(session, lease, [job])).get(job.id)
+    if found is None:
+        raise LeaseLost(f"job {job.id} is not this lease's")
+    return found
+
+
+async def outputs(session: Session, hands: Hands, asked: c.Outputs) -> list[c.Earlier]:
+    """Of the jobs right before it, in the order they were enqueued."""
+    held = await held_or_lost(session, hands, asked.lease, Held(asked.id, asked.claims))
+    key = session.keys(held.queue)[held.id]
+    done, ignored = await session.many([plain("HGETALL", f"{key}:processed"), plain("HGETALL", f"{key}:failed")])
+    children = {**dict.fromkeys(ignored), **done}
+    hashes = await session.many([plain("HGETALL", child) for child in children])
+    earlier = []
+    for (child, value), fields in zip(children.items(), hashes, strict=True):
+        base, _, id = child.rpartition(":")
+        queue = base.partition(":")[2].strip("{}")
+        record = Record(queue, id, fields)
+        state = JobState.SUCCEEDED if child in done else record.state("failed")
+        earlier.append(
+            c.Earlier(
+                uuid_of(queue, id), (record.about.get("options") or {}).get("name"), record.kind,
+                record.about.get("phase"), state, decode(record.args_json, {}), decode(value),
+            )
+        )  # fmt: skip
+    return sorted(earlier, key=lambda each: each.id)
+
+
+async def remember_step(session: Session, hands: Hands, asked: c.RememberStep) -> bool:
+    held = (await hands.find(session, asked.lease, [Held(asked.id, asked.claims)])).get(asked.id)
+    if held is None:
+        return False
+    step = {"name": asked.name, "output": asked.output, "kind": asked.kind, "number": asked.number,
+            "version": asked.version, "at": time.time_ns()}  # fmt: skip
+    call = calls.remember(
+        session.keys(held.queue), held.id, held.token, f"{STEP}{asked.name}", msgspec.json.encode(step)
+    )
+    return bool(await session.one(call))
+
+
+async def recall_steps(session: Session, hands: Hands, asked: c.RecallSteps) -> list[c.Step]:
+    held = await held_or_lost(session, hands, asked.lease, Held(asked.id, asked.claims))
+    fields: dict[str, str] = await session.one(plain("HGETALL", session.keys(held.queue)[held.id]))
+    steps = [msgspec.json.decode(text) for name, text in fields.items() if name.startswith(STEP)]
+    return [
+        c.Step(each["name"], each["output"], each["kind"], each["number"], each["version"])
+        for each in sorted(steps, key=lambda each: each["at"])
+    ]
+
+
+async def list_workers(session: Session, hands: Hands, job: UUID | None) -> list[c.LiveWorker]:
+    living = []
+    for lease, about in await workers(session):
+        held = await hands.of(session, lease)
+        if job is not None and job not in held:
+            continue
+        hashes = await session.many([plain("HGETALL", session.keys(each.queue)[each.id]) for each in held.values()])
+        records = [record_of(each.queue, each.id, fields) for each, fields in zip(held.values(), hashes, strict=True)]
+        living.append(
+            c.LiveWorker(
+                lease=lease, worker=about["worker"], host=about["host"] or None, pid=int(about["pid"]) or None,
+                queues=msgspec.json.decode(about["queues"]), started_at=moment(about["started_at"]),
+                heard_at=moment(about["heard_at"]), running=[_running(each) for each in records if each.fields],
+                memory=_number(about, "memory", int), load=_number(about, "load", float),
+                slots=_number(about, "slots", int),
+            )
+        )  # fmt: skip
+    return living
+
+
+def _number(about: Mapping[str, str], name: str, kind: Any) -> Any:
+    return kind(about[name]) if name in about else None
+
+
+def _running(record: Record) -> c.RunningJob:
+    job = record.job("active")
+    since = job.started_at or job.created_at
+    seconds = max(0.0, calls.now_ms() / 1000 - since.timestamp())
+    return c.RunningJob(job.id, job.kind, job.queue, job.attempt, since, seconds, job.cancel_requested)

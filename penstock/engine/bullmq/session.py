@@ -1,0 +1,121 @@
+"""Connections of one event loop to Redis, and what is sent over them: several calls at once, in one round trip."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from redis.asyncio import Redis
+from redis.asyncio.cluster import RedisCluster
+from redis.exceptions import NoScriptError
+
+from penstock.engine.bullmq.address import Address
+from penstock.engine.bullmq.calls import Call
+from penstock.engine.bullmq.names import Names, QueueKeys
+
+if TYPE_CHECKING:
+    from bullmq import Queue
+
+_OURS = ("takeThis", "remember")
+
+
+class Session:
+    """Of one loop. What is remembered here only spares questions; Redis knows better."""
+
+    def __init__(self, address: Address, *, connections: int, timeout: float | None) -> None:
+        self.address = address
+        self.names = Names(address.prefix, address.cluster)
+        self.known_queues: set[str] = set()
+        """That Redis has been told of."""
+        self.due: dict[str, float] = {}
+        """When the next job of a queue is due that nobody can have before, as the last claim was told."""
+        self.appetite: dict[str, int] = {}
+        """How many jobs to ask a queue for at first."""
+        self._connections = connections
+        self._timeout = timeout
+        self.client = self.connect(connections, timeout)
+        self._queues: dict[str, Queue] = {}
+
+    def connect(self, connections: int = 1, timeout: float | None = None) -> Any:
+        """A client of its own: what waits for long must not hold a connection that others need."""
+        options: dict[str, Any] = {"decode_responses": True, "socket_timeout": timeout, "max_connections": connections}
+        options["socket_connect_timeout"] = timeout or 5.0
+        if self.address.cluster:
+            return RedisCluster.from_url(self.address.url, **options)
+        return Redis.from_url(self.address.url, **options)
+
+    def keys(self, queue: str) -> QueueKeys:
+        return self.names.queue(queue)
+
+    async def one(self, call: Call) -> Any:
+        [answer] = await self.many([call])
+        return answer
+
+    async def many(self, calls: Sequence[Call], *, together: bool = False) -> list[Any]:
+        """The answers in their order. `together`: nobody sees some of it, and all happen or none."""
+        if not calls:
+            return []
+        answers = await self._send(calls, together)
+        missing = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+        if missing:
+            await self._load()
+            again = await self._send([calls[index] for index in missing], together)
+            for index, answer in zip(missing, again, strict=True):
+                answers[index] = answer
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    async def _send(self, calls: Sequence[Call], together: bool) -> list[Any]:
+        digests = _digests()
+        if len(calls) == 1:
+            [call] = calls
+            words = call.words if call.script is None else ("EVALSHA", digests[call.script], *call.words)
+            try:
+                return [await self.client.execute_command(*words)]
+            except NoScriptError as error:
+                return [error]
+        pipeline = self.client.pipeline(transaction=together)
+        for call in calls:
+            if call.script is None:
+                pipeline.execute_command(*call.words)
+            else:
+                pipeline.execute_command("EVALSHA", digests[call.script], *call.words)
+        answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        return answers
+
+    async def _load(self) -> None:
+        for source in _sources().values():
+            await self.client.script_load(source)
+
+    def queue(self, queue: str) -> "Queue":
+        """As BullMQ's package has it, for what is not done often."""
+        found = self._queues.get(queue)
+        if found is None:
+            from bullmq import Queue
+
+            prefix, _, name = self.keys(queue).name.partition(":")
+            found = self._queues[queue] = Queue(name, {"connection": self.client, "prefix": prefix})
+        return found
+
+    async def close(self) -> None:
+        await self.client.aclose()
+
+
+@cache
+def _sources() -> dict[str, str]:
+    """The scripts by their names: those of the package, and the few that are ours."""
+    theirs = (files("bullmq") / "commands").iterdir()
+    sources = {each.name.partition("-")[0]: each.read_text("utf-8") for each in theirs if each.name.endswith(".lua")}
+    ours = files(__package__) / "lua"
+    return sources | {name: (ours / f"{name}.lua").read_text("utf-8") for name in _OURS}
+
+
+@cache
+def _digests() -> dict[str, str]:
+    return {name: hashlib.sha1(text.encode()).hexdigest() for name, text in _sources().items()}  # noqa: S324 - Redis's
+
+
+__all__ = ["Session"]

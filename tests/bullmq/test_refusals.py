@@ -1,0 +1,86 @@
+"""What BullMQ cannot do is refused by name, at start-up where it can be seen there, and nothing is half done."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import penstock
+from penstock import Context, EngineCannot, JobFailed, NewJob, Penstock
+from penstock.engine.protocol import Capabilities
+from penstock.errors import InvalidFlow
+from penstock.flow import Flow
+from tests.kit.redis import fresh_redis
+from tests.kit.working import working
+
+FIELDS = {each.name for each in fields(Capabilities)}
+
+
+@pytest.mark.parametrize(
+    ("options", "lacks"), [({"users": True}, "users"), ({"quota": "pages"}, "quotas")], ids=["users", "quotas"]
+)
+def test_a_handler_is_refused_before_the_first_job(options: dict[str, object], lacks: str) -> None:
+    with Penstock(fresh_redis()) as app:
+        app.job(kind="work", **options)(lambda: None)  # type: ignore[call-overload]
+        with pytest.raises(EngineCannot, match="work") as refused:
+            app.worker()
+        assert refused.value.capability == lacks
+
+
+async def test_a_queue_and_a_schedule_are_refused_too() -> None:
+    async with Penstock(fresh_redis()) as app:
+        app.queue("mail", max_running_per_key=1)
+        with pytest.raises(EngineCannot, match="max_running_per_key") as refused:
+            await app.worker().run()
+        assert refused.value.capability == "key_limits"
+        app.cron("* * * * *", catch_up="all")(app.job(kind="tick")(lambda: None))
+        with pytest.raises(EngineCannot, match="tick") as refused:
+            app.worker()
+        assert refused.value.capability == "catch_up"
+
+
+def test_what_takes_a_database_says_how_to_give_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    with Penstock(fresh_redis()) as app:
+        for attempt in (lambda: app.database, app.asgi, lambda: app.artifacts.list()):
+            with pytest.raises(EngineCannot, match=r"Postgres|DATABASE_URL|files"):
+                attempt()
+    with Penstock("postgresql://127.0.0.1:1/x", jobs=fresh_redis()) as both:
+        assert both.database is not both.engine
+
+
+async def test_nothing_is_enqueued_of_what_is_refused() -> None:
+    async with Penstock(fresh_redis()) as app:
+        first = NewJob(kind="a")
+        for job in (NewJob(kind="b", idempotency_key="k"), NewJob(kind="b", after=(first.id,), quota="x")):
+            with pytest.raises(EngineCannot):
+                await app.engine.aenqueue([first, job])
+        flow = Flow()
+        shared = flow.add(NewJob(kind="shared"))
+        for kind in ("left", "right"):
+            flow.add(NewJob(kind=kind), after=[shared])
+        with pytest.raises(InvalidFlow, match="two jobs wait for 'shared'"):
+            await app.engine.aenqueue(flow.jobs())
+        assert (await app.jobs.alist()).jobs == []
+
+
+async def test_a_handler_that_asks_for_what_is_missing_hears_what_to_do() -> None:
+    async with Penstock(fresh_redis()) as app:
+
+        @app.job(max_attempts=1)
+        async def sleeps(ctx: Context) -> None:
+            await ctx.sleep(60)
+
+        job = await sleeps.aenqueue()
+        async with working(app):
+            with pytest.raises(JobFailed, match="snooze"):
+                await job.aresult(timeout=20)
+
+
+def test_every_refusal_names_a_capability() -> None:
+    named = set()
+    for path in Path(penstock.__file__).parent.rglob("*.py"):
+        named |= set(re.findall(r'(?:EngineCannot|cannot)\(\s*"(\w+)"', path.read_text("utf-8")))
+    assert named <= FIELDS
+    assert named >= {"transactions", "catch_up", "quotas", "users"}
