@@ -94,6 +94,7 @@ class Server:
             redirect_slashes=False,
         )
         api.state.services = self.services
+        api.state.server = self
         errors.install(api)
         # an application's own come first: it may answer in words of its own where the server has a route too
         built_in = len(api.routes)
