@@ -6,6 +6,8 @@ from penstock import InvalidInput, Penstock
 from penstock.engine.postgres.address import read_address, shown_address
 from penstock.engine.postgres.migrate import migrate
 
+pytestmark = pytest.mark.needs_session("every spelling of an address is of one server, this one")
+
 SECRET = "s3cret"
 
 

@@ -17,6 +17,8 @@ from tests.app.cut_wire import Wire
 from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
+pytestmark = pytest.mark.needs_session("cuts, delays or counts the connections to the server itself")
+
 TIMEOUT = 0.4
 IN_TIME = 1.0
 Send = Handler[..., None]

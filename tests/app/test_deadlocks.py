@@ -12,6 +12,8 @@ from tests.app.conftest import CountJobs
 from tests.kit.fixtures import Connect
 from tests.kit.until import wait_until
 
+pytestmark = pytest.mark.needs_session("finds its sessions by their processes")
+
 LOCKED = b"""select count(*) from pg_stat_activity
               where wait_event in ('transactionid', 'advisory') and datname = current_database()"""
 

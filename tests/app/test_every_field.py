@@ -211,6 +211,7 @@ def test_each_field_on_a_connection_of_the_caller_s(app: Penstock, url: str, cal
                 _assert_kept(connection, name, job, job.id)
 
 
+@pytest.mark.needs_session("a caller's driver that prepares statements is the caller's to set up for a pooler")
 @pytest.mark.parametrize("caller", ASYNC_CALLERS)
 async def test_each_field_on_an_async_connection_of_the_caller_s(app: Penstock, url: str, caller: str) -> None:
     async with ASYNC_CALLERS[caller](url) as own:

@@ -18,6 +18,8 @@ OURS = b"select count(*) from pg_stat_activity where application_name = 'penstoc
 HEAD = """
 import asyncio, os, sys, threading
 from penstock import Penstock
+
+pytestmark = pytest.mark.needs_session("cuts, delays or counts the connections to the server itself")
 app = Penstock(sys.argv[1])
 @app.job
 def send(to): ...

@@ -46,6 +46,7 @@ def test_every_way_in_makes_the_key(app: Penstock, send: Handler[..., None]) -> 
     assert set(found) == {"acme"}
 
 
+@pytest.mark.needs_session("sets its session up: a pooler takes no options, and forgets what is set")
 async def test_a_user_s_start_makes_it_too(app: Penstock, send: Handler[..., None], url: str) -> None:
     await app.declare()
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:

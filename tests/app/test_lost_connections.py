@@ -15,6 +15,8 @@ from tests.app.cut_wire import Wire
 from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
+pytestmark = pytest.mark.needs_session("cuts, delays or counts the connections to the server itself")
+
 Send = Handler[..., None]
 IN_USE = 6
 

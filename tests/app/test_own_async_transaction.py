@@ -16,6 +16,10 @@ from penstock.engine.postgres.drivers import async_runner_for
 from tests.app.addresses import as_uri
 from tests.kit.fixtures import Connect
 
+pytestmark = pytest.mark.needs_session(
+    "a caller's driver that prepares statements is the caller's to set up for a pooler"
+)
+
 Send = Handler[..., None]
 Seen = Callable[[], tuple[int, int]]
 

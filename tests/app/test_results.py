@@ -69,6 +69,7 @@ def end(app: Penstock, is_watched: IsWatched, id: UUID, **how: str) -> Callable[
     return act
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 @pytest.mark.usefixtures("only_notifications_wake")
 def test_a_notification_wakes_whoever_waits_for_the_result(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched
@@ -77,6 +78,7 @@ def test_a_notification_wakes_whoever_waits_for_the_result(
         assert handle.result(timeout=30) == "hello ada"
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 @pytest.mark.usefixtures("only_notifications_wake")
 async def test_a_notification_wakes_every_task_that_waits(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched
@@ -86,6 +88,7 @@ async def test_a_notification_wakes_every_task_that_waits(
     assert await asyncio.gather(*waiters) == ["hello ada"] * 5
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 @pytest.mark.usefixtures("only_notifications_wake")
 def test_a_notification_about_another_job_does_not_end_the_wait(
     app: Penstock, handle: JobHandle[str], is_watched: IsWatched

@@ -12,6 +12,8 @@ from penstock.engine import commands
 from penstock.engine.commands import AlikeErrors, EndedRuns
 from penstock.job import Lease
 
+pytestmark = pytest.mark.needs_session("its clock is an option of the session")
+
 NOON = datetime(2025, 5, 1, 12, 0, 30, tzinfo=UTC)
 
 

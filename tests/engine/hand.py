@@ -1,12 +1,14 @@
 """One connection to the engine with short verbs, and a worker on it: what the tests of the engine act with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from penstock.engine import Cursor, commands
 from penstock.engine.commands import Command
@@ -16,9 +18,13 @@ from penstock.engine.postgres.statement import Row, Statement
 from penstock.flow import Flow
 from penstock.job import Bulk, ClaimedJob, Enqueued, Job, JobState, Lease, NewJob
 from tests.kit import saying
+from tests.kit.pooler import POOLED
 from tests.kit.until import wait_until
 
 T = TypeVar("T")
+
+_CLOCK = "select set_config('penstock_clock.now', %s, %s)"
+_ALONE = ("begin", "commit", "rollback", "vacuum")
 
 
 class Hand:
@@ -30,13 +36,27 @@ class Hand:
         self._runner = Psycopg(connection, "penstock")
 
     def run(self, asked: Command[T] | Statement[T]) -> T:
-        return run_one(self._runner, asked, "penstock")
+        with self._at_its_time():
+            return run_one(self._runner, asked, "penstock")
 
     def rows(self, text: str, *params: object) -> list[Row]:
-        return self.connection.execute(text.encode(), params or None).fetchall()
+        with self._at_its_time(text):
+            return self.connection.execute(text.encode(), params or None).fetchall()
 
     def do(self, text: str, *params: object) -> None:
-        self.connection.execute(text.encode(), params or None)
+        with self._at_its_time(text):
+            self.connection.execute(text.encode(), params or None)
+
+    @contextmanager
+    def _at_its_time(self, text: str = "") -> Iterator[None]:
+        """Behind a pooler each transaction may have another session, which does not know of this one's clock."""
+        status = self.connection.info.transaction_status
+        if not POOLED or self.now is None or status is TransactionStatus.INERROR or text.startswith(_ALONE):
+            yield
+            return
+        with self.connection.transaction() if status is TransactionStatus.IDLE else nullcontext():
+            self.connection.execute(_CLOCK, [self.now.isoformat(), True])
+            yield
 
     def value(self, text: str, *params: object) -> Any:
         return self.rows(text, *params)[0][0]
@@ -52,7 +72,8 @@ class Hand:
 
     def set_clock(self, now: datetime | None) -> None:
         self.now = now
-        self.rows("select set_config('penstock_clock.now', %s, false)", "" if now is None else now.isoformat())
+        if not POOLED:
+            self.connection.execute(_CLOCK, ["" if now is None else now.isoformat(), False])
 
     def move_clock(self, **by: float) -> None:
         """Stops the engine's clock on this connection if it runs, then moves it."""
@@ -66,12 +87,12 @@ class Hand:
         wait_until(lambda: self.value(ended, number), within, what="the end of every transaction of the server")
 
     def enqueue(self, *jobs: NewJob) -> Sequence[Enqueued]:
-        with self._runner.all_or_none():
+        with self._runner.all_or_none(), self._at_its_time():
             return run_script(self._runner, enqueue(jobs), "penstock")
 
     def enqueue_many(self, template: NewJob, jobs: int) -> None:
         """So many jobs like this one, by COPY where that will do."""
-        with self._runner.all_or_none():
+        with self._runner.all_or_none(), self._at_its_time():
             run_script(self._runner, enqueue(Bulk.of(template, [b"{}"] * jobs)), "penstock")
 
     def add(self, kind: str = "work", **about: Any) -> UUID:

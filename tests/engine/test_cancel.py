@@ -20,6 +20,7 @@ def test_a_job_that_has_not_started_is_cancelled_at_once(hand: Hand) -> None:
     assert hand.worker().claim() == []
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 def test_a_running_job_is_asked_to_stop_and_its_worker_is_told(hands: Hands) -> None:
     hand, listener = hands(), hands()
     listen(listener.connection, "cancel")

@@ -269,6 +269,7 @@ def test_an_id_that_a_finished_job_has_is_refused(hand: Hand) -> None:
         hand.add(id=id, args=encoded(LARGE))
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 def test_a_job_is_handed_over_with_its_large_arguments(hands: Hands) -> None:
     hand, listener = hands(), hands()
     [channel] = listener.rows("select hand from penstock.channels")[0]
@@ -344,6 +345,7 @@ def test_what_is_beside_a_job_that_outlives_its_history_moves_to_the_strays(hand
     assert beside(hand) == (0, 0)
 
 
+@pytest.mark.needs_session("sets its session up: a pooler takes no options, and forgets what is set")
 def test_what_somebody_reads_at_length_is_dropped_later(hands: Hands) -> None:
     hand, reader = hands(), hands()
     failed_once(hand)

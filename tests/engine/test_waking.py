@@ -10,6 +10,8 @@ from tests.engine.hand import Hand
 from tests.engine.test_limits import bulk
 from tests.kit import saying
 
+pytestmark = pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
+
 SILENCE = 0.15
 
 

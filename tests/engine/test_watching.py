@@ -12,6 +12,8 @@ from tests.engine.conftest import Hands
 from tests.engine.hand import Hand
 from tests.kit import saying
 
+pytestmark = pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
+
 SILENCE = 0.15
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from penstock.engine.postgres.engine import PostgresEngine
 from penstock.testing.database import embedded_server, migrated_template, throw_away
 from tests import slow
 from tests.databases import DatabasesAhead
-from tests.kit.pooler import pgbouncer_for
+from tests.kit.pooler import POOLED, pgbouncer_for
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as in the background of a shell script: the programs that tests interrupt would inherit it, and never end
@@ -41,7 +42,6 @@ def pytest_configure(config: pytest.Config) -> None:
 CACHE = Path(__file__).resolve().parent.parent.parent / ".cache"
 Connect = Callable[[], psycopg.Connection[Any]]
 Address = Callable[[str], str]
-POOLED = bool(os.environ.get("PENSTOCK_TESTS_POOLED"))
 
 
 def _in_memory_or(folder: Path) -> Path:
@@ -79,7 +79,10 @@ def pooler(server: str) -> Iterator[Address]:
     if not POOLED:
         yield lambda url: url
         return
-    with pgbouncer_for(server, sessions=40) as bounced:
+    # as psycopg tells those who connect through one to do; ours find out by themselves
+    connect = partial(psycopg.connect, prepare_threshold=None)
+    with pgbouncer_for(server, sessions=40) as bounced, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psycopg, "connect", connect)
         yield bounced
 
 
@@ -117,8 +120,7 @@ def connect(url: str) -> Iterator[Connect]:
     opened: list[psycopg.Connection[Any]] = []
 
     def open_one() -> psycopg.Connection[Any]:
-        # nothing prepared: behind a pooler the next transaction would not find it
-        opened.append(psycopg.connect(url, autocommit=True, prepare_threshold=None if POOLED else 5))
+        opened.append(psycopg.connect(url, autocommit=True))
         return opened[-1]
 
     yield open_one

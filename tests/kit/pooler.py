@@ -18,6 +18,9 @@ from tests.kit.until import wait_until
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
+POOLED = bool(os.environ.get("PENSTOCK_TESTS_POOLED"))
+"""Whether the tests of the engine go through it: make test-pooled."""
+
 SESSIONS = 4
 """Fewer than there are clients: what one leaves behind in its session, another finds."""
 

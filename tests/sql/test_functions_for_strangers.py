@@ -15,6 +15,8 @@ from psycopg.types.json import Jsonb
 
 from tests.sql.neighbours import ALICE, World, acting, assert_refused, changed, claims_of, rows_of, settle_in
 
+pytestmark = pytest.mark.needs_session("search_path is an option of the session")
+
 Connection = psycopg.Connection[Any]
 anybody = pytest.mark.parametrize(
     ("role", "claims"),

@@ -66,6 +66,7 @@ def test_a_schema_may_have_almost_any_name(empty_url: str, schema: str) -> None:
     engine.close()
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 def test_two_schemas_in_one_database_know_nothing_of_each_other(empty_url: str, empty: psycopg.Connection[Any]) -> None:
     names = ("penstock", "My Jobs")
     engines = {name: PostgresEngine(lambda: empty_url, schema=name) for name in names}

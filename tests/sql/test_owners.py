@@ -23,6 +23,8 @@ from tests.sql.neighbours import (
     settle_in,
 )
 
+pytestmark = pytest.mark.needs_session("search_path is an option of the session")
+
 Connection = psycopg.Connection[Any]
 ANYBODY = [("authenticated", claims_of(ALICE)), ("anon", '{"role": "anon"}')]
 anybody = pytest.mark.parametrize(("role", "claims"), ANYBODY, ids=["a user", "nobody"])

@@ -297,6 +297,7 @@ def told_by(error: LimitReached) -> tuple[str | None, int | None, int | None]:
     return error.which, error.used, error.limit
 
 
+@pytest.mark.needs_session("hears notifications: LISTEN belongs to a session")
 @pytest.mark.parametrize(("per_day", "told"), [(0, ["probe"]), (1, ["wake", "probe"])])
 async def test_a_refused_start_tells_no_worker(
     users: Users, connection: Connection, per_day: int, told: list[str]
