@@ -8,11 +8,7 @@ from tests.server.api import Api, Asking
 
 @pytest.fixture
 def url(url: str) -> str:
-    import time
-
-    t = time.perf_counter()
     migrate(url, with_=["supabase"])
-    print("MIGRATE", time.perf_counter() - t)
     return url
 
 

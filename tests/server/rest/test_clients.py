@@ -1,0 +1,94 @@
+"""Supabase's own clients against a served application, with no Supabase: supabase-js in Node, and supabase-py."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from postgrest.exceptions import APIError
+from supabase import acreate_client
+
+from penstock import Penstock
+from penstock.server.auth import mint
+from tests.kit import node
+from tests.kit.fixtures import Connect
+from tests.kit.serving import KEY, SECRET, Served, served
+
+SCRIPTS = Path(__file__).parent / "clients"
+
+
+@pytest.fixture
+async def site(url: str) -> AsyncIterator[Served]:
+    async with Penstock(url) as app, served(app, database_timeout=30.0) as site:
+        yield site
+
+
+async def run(site: Served, script: str, room: Path) -> Any:
+    told = await node.run(SCRIPTS / script, room, SUPABASE_URL=site.address, SUPABASE_SERVICE_KEY=KEY)
+    return json.loads(told)
+
+
+async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: Connect, tmp_path: Path) -> None:
+    connection = connect()
+    job = connection.execute("insert into public.jobs (user_id, type) values ('ada', 'r') returning id").fetchone()
+    assert job is not None
+    add = "insert into public.job_tasks (job_id, task_type, sequence, input) values (%s, %s, %s, %s)"
+    for n, (type, chapter) in enumerate(
+        [("text_generation", 1), ("text_generation", 13), ("audio_generation", 1), ("pdf_generation", 1)]
+    ):
+        connection.execute(add, [*job, type, n, json.dumps({"chapter": chapter})])
+    told = await run(site, "worker.ts", tmp_path)
+    assert told == {"idle": 10_000, "said": [], "pending": [{"count": 1}], "error": None}
+    rows = connection.execute(
+        "select task_type, status, attempts, output, error, starts_with(worker_id, 'worker-') "
+        "from public.job_tasks order by sequence"
+    ).fetchall()
+    assert rows == [
+        ("text_generation", "complete", 1, {"success": True, "chapter": 1}, None, True),
+        ("text_generation", "failed", 3, None, "nobody wants chapter 13", True),
+        ("audio_generation", "complete", 1, {"success": True, "chapter": 1}, None, True),
+        ("pdf_generation", "pending", 0, None, None, None),
+    ]
+    files = connection.execute(
+        "select artifact_type, storage_path, duration_seconds from public.job_artifacts"
+    ).fetchall()
+    assert files == [("audio_mp3", f"ada/{job[0]}/audio/chapter1.mp3", 180.0)]
+
+
+# supabase-py's own doing
+@pytest.mark.filterwarnings(
+    "ignore:The '.*' parameter is deprecated. Please configure it in the http client:DeprecationWarning"
+)
+async def test_supabase_py_calls_and_reads(site: Served) -> None:
+    client: Any = await acreate_client(site.address, mint(SECRET, role="service_role"))
+    user: Any = await acreate_client(site.address, mint(SECRET, "ada"))
+    try:
+        await call_and_read(client, user)
+    finally:
+        await client.postgrest.aclose()
+        await user.postgrest.aclose()
+
+
+async def call_and_read(client: Any, user: Any) -> None:
+    job = (await client.table("jobs").insert({"user_id": "ada", "type": "r"}).execute()).data[0]["id"]
+    tasks = [{"job_id": job, "task_type": "x", "sequence": n} for n in range(2)]
+    assert len((await client.table("job_tasks").insert(tasks).execute()).data) == 2
+    [task] = (await client.rpc("claim_tasks", {"p_worker_id": "w", "p_max_tasks": 1}).execute()).data
+    beat = await client.rpc("heartbeat_task", {"p_task_id": task["id"], "p_worker_id": "w"}).execute()
+    assert beat.data is True
+    done = {"p_task_id": task["id"], "p_worker_id": "w", "p_output": {"words": 3}}
+    assert (await client.rpc("complete_task", done).execute()).data is True
+    found = await client.table("jobs").select("status,progress").eq("id", job).single().execute()
+    assert found.data["status"] == "processing"
+    assert found.data["progress"]["docsComplete"] == 1
+    waiting = await client.table("job_tasks").select("*").eq("status", "pending").order("sequence").limit(5).execute()
+    assert [each["sequence"] for each in waiting.data] == [1]
+    with pytest.raises(APIError) as refused:
+        await client.rpc("no_such_function", {}).execute()
+    assert refused.value.code == "PGRST202"
+
+    assert [each["id"] for each in (await user.table("jobs").select("id").execute()).data] == [job]
+    with pytest.raises(APIError) as refused:
+        await user.rpc("claim_tasks", {"p_worker_id": "w"}).execute()
+    assert refused.value.code == "42501"
