@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
-from penstock.errors import CallFailed, InvalidInput, LeaseLost, ReplayMismatch, WaitTimeout
+from penstock.errors import CallFailed, InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.json import clean, encode_output
 from penstock.outcome import OtherVersion, Suspended
@@ -81,7 +81,8 @@ class Replay:
         self._names: Counter[str] = Counter()
         self._numbers: dict[str, int | None] = {}
         self._taken = 0
-        self._under_way = 0
+        self._under_way: list[str | None] = []
+        self._taken_names: set[str] = set()
         self._in_order = True
         self._unsaid: Step | None = None
 
@@ -92,15 +93,33 @@ class Replay:
         return label if times == 1 else f"{label} {times}"
 
     @contextmanager
-    def taking(self) -> Iterator[None]:
-        """Around each step."""
+    def taking(self, name: str | None = None) -> Iterator[None]:
+        """Around each step. One that failed may be taken again in the same run, by the same name."""
+        if name is not None and (name in self._under_way or name in self._taken_names):
+            raise ReplayMismatch(
+                f"two steps are called {name!r}: the second would be given the result of the first; give each a name "
+                "of its own, by what it is about or how manieth it is"
+            )
         if self._under_way:
             self._in_order = False
-        self._under_way += 1
+        self._under_way.append(name)
         try:
             yield
+            if name is not None:
+                self._taken_names.add(name)
         finally:
-            self._under_way -= 1
+            self._under_way.remove(name)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Around each wait: it ends the run, and what still runs beside it would be lost."""
+        if self._under_way:
+            raise PenstockError(
+                "a handler cannot wait while one of its steps or waits is under way: await that first; what is to run "
+                "beside other things and be waited for is a job: ctx.gather"
+            )
+        with self.taking():
+            yield
 
     # Scripts.
 

@@ -23,6 +23,7 @@ from penstock import (
     PayloadTooLarge,
     Penstock,
     PenstockError,
+    ReplayMismatch,
     Snooze,
     SyncContext,
 )
@@ -198,11 +199,20 @@ def test_steps_are_remembered_in_a_dict_that_the_next_attempt_may_be_given(app: 
 def test_a_sync_handler_has_steps_too(app: Penstock) -> None:
     @app.job
     def order(ctx: SyncContext) -> list[int]:
-        return [ctx.step("one", lambda: 1), ctx.step("one", lambda: 2), ctx.step("given", lambda: 3)]
+        return [ctx.step("one", lambda: 1), ctx.step("two", lambda: 2), ctx.step("given", lambda: 3)]
 
     run = run_inline(order, steps={"given": 9})
-    assert run.output == [1, 1, 9]
-    assert run.steps == {"one": 1, "given": 9}
+    assert run.output == [1, 2, 9]
+    assert run.steps == {"one": 1, "two": 2, "given": 9}
+
+
+def test_two_steps_of_one_name_are_refused_as_by_a_worker(app: Penstock) -> None:
+    @app.job
+    def order(ctx: SyncContext) -> list[int]:
+        return [ctx.step("one", lambda: 1), ctx.step("one", lambda: 2)]
+
+    with pytest.raises(ReplayMismatch, match="two steps are called 'one'"):
+        run_inline(order)
 
 
 def test_outputs_are_those_that_the_test_gives(app: Penstock) -> None:

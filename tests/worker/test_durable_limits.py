@@ -5,15 +5,16 @@ import random
 import msgspec
 import pytest
 
-from penstock import InvalidInput, NewJob, PayloadTooLarge, Penstock
-from penstock.engine.commands import Claim, OpenLease, RecallSteps, RememberStep, Suspend, WaitingStep
+from penstock import InvalidInput, JobState, NewJob, PayloadTooLarge, Penstock
+from penstock.engine.commands import Claim, OpenLease, RecallSteps, RememberStep, Suspend, TakeCallback, WaitingStep
+from tests.kit.fixtures import Connect
 
 MOST = 10_000
 LARGE = "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=2_500_000))
 """Over 1 MiB however it is compressed."""
 
 
-async def test_steps_and_payloads_have_limits_that_name_the_step(app: Penstock) -> None:
+async def test_steps_and_payloads_have_limits_that_name_the_step(app: Penstock, connect: Connect) -> None:
     await app.engine.aenqueue([NewJob(kind="long")], None)
     lease = await app.engine.arun(OpenLease("test"))
     [job] = await app.engine.arun(Claim(lease, "default", 1))
@@ -33,3 +34,35 @@ async def test_steps_and_payloads_have_limits_that_name_the_step(app: Penstock) 
     with pytest.raises(InvalidInput, match="payload"):
         await app.aemit("paid", payload=LARGE)
     assert [step.name for step in await app.engine.arun(RecallSteps(*mine))] == ["last"]
+    # those that ran beside each other have no number to be counted by
+    with connect() as connection:
+        connection.execute(
+            "insert into penstock.steps (job, name, kind, done_at)"
+            " select %s, 'beside ' || i, 'step', now() from generate_series(2, %s) as i",
+            [job.id, MOST],
+        )
+    for step in (RememberStep(*mine, "more", small, "step", None, None), Suspend(*mine, WaitingStep("nap", "sleep"))):
+        with pytest.raises(InvalidInput, match="is the 10001th"):
+            await app.engine.arun(step)
+
+
+async def test_what_was_called_back_and_never_asked_for_goes_with_its_job(app: Penstock, connect: Connect) -> None:
+    async def call_back() -> None:
+        [made] = await app.engine.aenqueue([NewJob(kind="paid")], None)
+        id = made.id
+        assert await app.engine.arun(TakeCallback(id, "callback_url paid", "paid", msgspec.Raw(b"1")))
+        await app.jobs.acancel(id)
+
+    def events() -> int:
+        [(count,)] = connect().execute("select count(*)::int from penstock.events").fetchall()
+        return int(count)
+
+    await call_back()
+    assert events() == 1
+    await app.jobs.apurge_where(state=JobState.CANCELLED)
+    assert events() == 0
+    await call_back()
+    later = connect()
+    later.execute("select set_config('penstock_clock.now', (now() + interval '40 days')::text, false)")
+    later.execute("select penstock.drop_old_history()")
+    assert events() == 0

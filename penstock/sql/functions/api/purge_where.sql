@@ -23,7 +23,10 @@ begin
     into v_purged using v_filter;
   if v_purged is not null then
     perform penstock.forget(v_purged);
-    delete from penstock.steps where job = any(v_purged);
+    with gone as (
+      delete from penstock.steps where job = any(v_purged) returning job, kind
+    )
+    delete from penstock.events as e using gone as g where g.kind = 'callback' and e.key = g.job::text;
     delete from penstock.edges where job = any(v_purged);
   end if;
   return coalesce(cardinality(v_purged), 0);

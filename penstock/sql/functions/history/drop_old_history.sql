@@ -32,8 +32,13 @@ begin
   end if;
   delete from penstock.edges as e
    where e.job < v_floor and not exists (select from penstock.all_jobs as j where j.id = e.job);
-  delete from penstock.steps as s
-   where s.job < v_floor and not exists (select from penstock.all_jobs as j where j.id = s.job);
+  with gone as (
+    delete from penstock.steps as s
+     where s.job < v_floor and not exists (select from penstock.all_jobs as j where j.id = s.job)
+    returning s.job, s.kind
+  )
+  -- what was called back with, and never asked for
+  delete from penstock.events as e using gone as g where g.kind = 'callback' and e.key = g.job::text;
   delete from penstock.waits as w
    where w.job < v_floor and not exists (select from penstock.jobs as j where j.id = w.job);
   return v_dropped;
