@@ -16,6 +16,7 @@ from penstock.engine import commands
 from penstock.engine.postgres.adapters import installed_adapters
 from penstock.engine.postgres.migrate import missing_rights
 from penstock.logs import counted, shown
+from penstock.sql import quote_schema, render
 
 Level = Literal["ok", "warning", "bad"]
 
@@ -116,6 +117,24 @@ def _adapters(app: Penstock, connection: Connection) -> Iterator[Finding]:
             yield Finding("warning", "adapter", f"{name} is of another version", "penstock migrate")
 
 
+def _cron(app: Penstock, connection: Connection) -> Iterator[Finding]:
+    """Who does what happens now and then, where workers are not ours: they call functions by HTTP or SQL."""
+    there = _one(connection, "select has_table_privilege(to_regclass('cron.job'), 'select')")
+    if there and _one(connection, "select exists (select from cron.job where active and command like '%maintain()%')"):
+        yield Finding("ok", "pg_cron", "tends the queues")
+        return
+    schema = app.database.schema
+    if not there and "supabase" not in installed_adapters(connection, schema):
+        return
+    lines = "" if there else "create extension if not exists pg_cron; "
+    lines += f"select cron.schedule('penstock', '10 seconds', $$select {quote_schema(schema)}.maintain()$$);"
+    leader = render("select until > now() from penstock.leader order by number desc limit 1", schema)
+    if _one(connection, leader):
+        yield Finding("ok", "pg_cron", f"a worker tends the queues; where none runs, pg_cron can: {lines}")
+    else:
+        yield Finding("warning", "pg_cron", "nobody tends the queues: no worker of ours, and no line of pg_cron", lines)
+
+
 def _notifications(app: Penstock, connection: Connection) -> Iterator[Finding]:
     """Whether what one session says is heard in another: a pooler in transaction mode would keep it."""
     with psycopg.connect(app.url(), autocommit=True) as listening:
@@ -187,4 +206,4 @@ def _library(_: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "psycopg", text, "pip install 'penstock[binary]'")
 
 
-CHECKS: tuple[Check, ...] = (_database, _rights, _adapters, _notifications, _snapshots, _queues, _jobs, _library)
+CHECKS: tuple[Check, ...] = (_database, _rights, _adapters, _cron, _notifications, _snapshots, _queues, _jobs, _library)

@@ -41,6 +41,24 @@ def test_a_healthy_database_has_nothing_to_do(penstock: Command, app: Penstock) 
     assert all(line.startswith(("✓", "!", " ")) for line in lines)
 
 
+def test_pg_cron_is_told_what_to_do_where_no_worker_is(penstock: Command, app: Penstock, url: str) -> None:
+    line = "select cron.schedule('penstock', '10 seconds', $$select penstock.maintain()$$);"
+    assert "pg_cron" not in findings(penstock, code=0)
+    app.migrate(with_=["supabase"])
+    [nobody] = findings(penstock, code=0)["pg_cron"]
+    assert (nobody["level"], nobody["do"]) == ("warning", f"create extension if not exists pg_cron; {line}")
+    with psycopg.connect(url, autocommit=True) as connection:
+        # as the extension has it
+        connection.execute("create schema cron; create table cron.job (command text, active boolean)")
+        assert [each["do"] for each in findings(penstock, code=0)["pg_cron"]] == [line]
+        lease = app.engine.run(commands.OpenLease("worker", queues=["default"], host="here", pid=1))
+        connection.execute("select penstock.lead(%s, now() + interval '50 seconds')", [lease])
+        [led] = findings(penstock, code=0)["pg_cron"]
+        assert (led["level"], line in led["text"]) == ("ok", True)
+        connection.execute("insert into cron.job values ('select penstock.maintain()', true)")
+    assert [each["text"] for each in findings(penstock, code=0)["pg_cron"]] == ["tends the queues"]
+
+
 def test_what_is_wrong_is_named_with_what_to_do(
     penstock: Command, app: Penstock, send: Handler[..., None], failed: list[str], url: str,
     monkeypatch: pytest.MonkeyPatch,
