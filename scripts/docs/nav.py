@@ -46,7 +46,8 @@ NAV: list[Entry] = [
             },
             {
                 "Libraries": [
-                    "guides/sqlalchemy.md", "guides/opentelemetry.md", "guides/sentry.md", "guides/structlog.md",
+                    "guides/supabase.md", "guides/sqlalchemy.md", "guides/opentelemetry.md", "guides/sentry.md",
+                    "guides/structlog.md",
                 ]
             },
             {

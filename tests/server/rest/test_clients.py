@@ -14,8 +14,10 @@ from penstock.server.auth import mint
 from tests.kit import node
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY, SECRET, Served, served
+from tests.run_document import blocks
 
 SCRIPTS = Path(__file__).parent / "clients"
+GUIDE = Path(__file__).parent.parent.parent.parent / "docs" / "guides" / "supabase.md"
 
 
 @pytest.fixture
@@ -54,6 +56,14 @@ async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: 
         "select artifact_type, storage_path, duration_seconds from public.job_artifacts"
     ).fetchall()
     assert files == [("audio_mp3", f"ada/{job[0]}/audio/chapter1.mp3", 180.0)]
+
+
+async def test_the_guide_s_worker_runs(site: Served, tmp_path: Path) -> None:
+    [code] = [block.code for block in blocks(GUIDE) if block.title == "worker.mjs"]
+    script = tmp_path / "of the guide" / "worker.mjs"
+    script.parent.mkdir()
+    script.write_text(code)
+    assert await node.run(script, tmp_path, SUPABASE_URL=site.address, SUPABASE_KEY=KEY) == "complete 100\n"
 
 
 # supabase-py's own doing
