@@ -126,6 +126,24 @@ def test_a_job_that_ended_takes_no_more_tasks_and_can_be_retried(connection: Con
     assert connection.execute("select status, error from jobs").fetchone() == ("complete", None)
 
 
+def test_what_people_ask_for_is_found_by_an_index(connection: Connection) -> None:
+    job, _ = make(connection, "x")
+    connection.execute("set role service_role; set enable_seqscan = off")
+
+    def plan(query: str) -> str:
+        return "\n".join(line for (line,) in connection.execute(f"explain {query}".encode()).fetchall())
+
+    # how much there is to do, whatever was ever done
+    assert "history" not in plan("select count(*) from job_tasks where status = 'pending'")
+    assert "history" not in plan("select * from jobs where status = 'queued'")
+    for query in (
+        f"select * from job_tasks where job_id = '{job}'", f"select * from job_artifacts where job_id = '{job}'",
+        f"select * from jobs where id = '{job}'", "select * from jobs where user_id = 'ada'",
+    ):  # fmt: skip
+        assert "Index" in plan(query)
+        assert "Seq Scan" not in plan(query)
+
+
 def test_policies_know_who_asks(connection: Connection) -> None:
     """Those of an application's own tables, by Supabase's functions."""
     user = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f"

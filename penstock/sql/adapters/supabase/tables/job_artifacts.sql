@@ -1,12 +1,18 @@
--- Files that jobs have made: a path in the store, never the bytes.
+-- Files that jobs have made: a path in the store, never the bytes. In parts as job_tasks is: those of a job's tasks are found by
+-- its tasks.
 create or replace view public.job_artifacts with (security_invoker = true) as
-  select a.id,
-         coalesce((select j.parent from penstock.jobs as j where j.id = a.job),
-                  (select h.parent from penstock.history as h where h.id = a.job), a.job) as job_id,
-         a.job as task_id, a.owner as user_id, coalesce(a.type, a.content_type) as artifact_type, a.path as storage_path,
-         a.metadata->>'public_url' as public_url, a.content_type, a.size as file_size_bytes, a.duration as duration_seconds,
-         a.created_at
-    from penstock.artifacts as a
+  select a.id, t.job_id, a.job as task_id, a.owner as user_id, coalesce(a.type, a.content_type) as artifact_type,
+         a.path as storage_path, a.metadata->>'public_url' as public_url, a.content_type, a.size as file_size_bytes,
+         a.duration as duration_seconds, a.created_at
+    from (
+      select id, parent as job_id from penstock.jobs where parent is not null
+      union all
+      select id, parent from penstock.history where parent is not null
+      union all
+      select id, id from penstock.jobs where parent is null
+      union all
+      select id, id from penstock.history where parent is null) as t
+    join penstock.artifacts as a on a.job = t.id
    where a.state = 'stored';
 
 -- A worker tells of a file that it has stored itself, while it has the task.

@@ -1,6 +1,7 @@
 -- Jobs that are no part of another: flows, and those that stand alone. Whose they are is decided by the policies of what it reads.
+-- In parts as job_tasks is, for the same reason.
 create or replace view public.jobs with (security_invoker = true) as
-  select j.id, j.owner as user_id, j.kind as type, j.args as params, j.status,
+  select j.id, j.owner as user_id, j.kind as type, coalesce(j.args, penstock.payload_of(j.id)) as params, j.status,
          jsonb_build_object(
            'percent', case when j.status = 'complete' then 100 else coalesce((j.progress->>'percent')::numeric, 0) end,
            'phase', case when j.status = 'complete' then 'complete' else coalesce(j.progress->>'phase', j.status) end,
@@ -11,19 +12,25 @@ create or replace view public.jobs with (security_invoker = true) as
                             format('%s of %s tasks failed', j.progress->>'failed', j.progress->>'total')) end as error,
          j.created_at, j.started_at, j.finished_at as completed_at
     from (
-      select m.id, m.owner, m.kind, m.args, m.progress, m.output, m.created_at, m.started_at, m.finished_at,
-             case m.state
-               -- complete is what has all of its tasks; a batch of ours that goes on without some has succeeded
-               when 'succeeded' then case when m.rollup->>'hollow' = 'true' and m.progress ? 'failed' then 'failed' else 'complete' end
-               when 'failed' then 'failed' when 'cancelled' then 'cancelled'
-               when 'running' then 'processing'
-               else case when m.rollup is not null
-                          and ((m.progress->>'percent')::numeric > 0
-                               or exists (select from penstock.jobs as task where task.parent = m.id and task.state = 'running'))
-                         then 'processing' else 'queued' end
-             end as status
-        from penstock.my_jobs as m
-       where m.parent is null) as j;
+      select id, owner, kind, args, progress, null::jsonb as output, created_at, started_at, null::timestamptz as finished_at,
+             case when state = 'running'
+                    or (rollup is not null
+                        and ((progress->>'percent')::numeric > 0
+                             or exists (select from penstock.jobs as task where task.parent = jobs.id and task.state = 'running')))
+                  then 'processing' else 'queued' end as status
+        from penstock.jobs where parent is null
+      union all
+      -- complete is what has all of its tasks; a batch of ours that goes on without some has succeeded
+      select id, owner, kind, args, progress, output, created_at, started_at, finished_at, 'complete'
+        from penstock.history
+       where parent is null and state = 'succeeded' and (rollup->>'hollow' = 'true' and progress ? 'failed') is not true
+      union all
+      select id, owner, kind, args, progress, output, created_at, started_at, finished_at, 'failed'
+        from penstock.history
+       where parent is null and (state = 'failed' or (state = 'succeeded' and rollup->>'hollow' = 'true' and progress ? 'failed'))
+      union all
+      select id, owner, kind, args, progress, output, created_at, started_at, finished_at, 'cancelled'
+        from penstock.history where parent is null and state = 'cancelled') as j;
 
 -- What a user inserts is started as by penstock.start(): a declared kind, on their own name, within their quota. What the service
 -- inserts is a job that its tasks make up: it ends with them.
