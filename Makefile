@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-recipes storm-recipes docs docs-serve release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-recipes storm-recipes docs docs-serve release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -83,6 +83,9 @@ bench-dashboard: .venv/.ready  ## every page's queries over 1M live and 10M fini
 
 bench-durable: .venv/.ready  ## handlers that wait beside DBOS and Absurd, claims beside 100,000 that wait; some minutes
 	$(BIN)/python -m bench.durable $(ARGS)
+
+bench-interop: .venv/.ready  ## pgmq's SQL on our engine beside the real pgmq, of the PyPI package pgmq; two minutes
+	$(BIN)/python -m bench.interop $(ARGS)
 
 bench-recipes: .venv/.ready  ## exports and readings end to end, beside their budgets; two minutes
 	$(BIN)/python -m bench.recipes

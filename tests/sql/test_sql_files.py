@@ -11,7 +11,8 @@ import pytest
 FOLDER = Path(str(files("penstock.sql")))
 FUNCTIONS = sorted((FOLDER / "functions").glob("*/*.sql"), key=lambda file: file.stem)
 VIEWS = sorted((FOLDER / "views").glob("*.sql"))
-ALL = [*sorted((FOLDER / "migrations").glob("*.sql")), *FUNCTIONS, *VIEWS]
+ADAPTERS = sorted((FOLDER / "adapters").glob("**/*.sql"))
+ALL = [*sorted((FOLDER / "migrations").glob("*.sql")), *FUNCTIONS, *VIEWS, *ADAPTERS]
 
 
 def name_of(file: Path) -> str:
@@ -22,6 +23,15 @@ def name_of(file: Path) -> str:
 def test_a_file_makes_one_function_and_is_named_after_it(file: Path) -> None:
     made = re.findall(r"^create (?:or replace )?function (\S+?)\(", file.read_text("utf-8"), re.MULTILINE)
     assert made == [f"penstock.{file.stem}"]
+
+
+@pytest.mark.parametrize(
+    "file", [each for each in ADAPTERS if each.parent.name in ("functions", "expressions")], ids=name_of
+)
+def test_a_file_of_an_adapter_makes_the_functions_of_its_name(file: Path) -> None:
+    """All of that name: what it stands for has overloads."""
+    made = re.findall(r"^create or replace function \S+?\.(\S+?)\(", file.read_text("utf-8"), re.MULTILINE)
+    assert set(made) == {file.stem}
 
 
 @pytest.mark.parametrize("file", VIEWS, ids=name_of)

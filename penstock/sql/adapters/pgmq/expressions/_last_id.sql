@@ -1,0 +1,5 @@
+-- Above the id of every message of an epoch.
+create or replace function pgmq._last_id(p_beginning text)
+returns uuid
+language sql immutable parallel safe
+return (p_beginning || 'ffffffffff')::uuid;
