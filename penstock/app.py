@@ -573,12 +573,12 @@ class Penstock:
 
         Settings are those of penstock.server.ServerSettings; what is not given comes from the environment.
         """
-        from penstock.server import Server, ServerSettings
-
         if not self.engine.capabilities.database:
             raise EngineCannot(
                 "database", "the server and its dashboard read jobs in Postgres, and this application has them in Redis"
             )
+        from penstock.server import Server, ServerSettings
+
         chosen = ServerSettings.from_environment(**settings)
         self._signing_secret = signing_secret(chosen.signing_secret, chosen.service_key)
         return Server(self, chosen).asgi

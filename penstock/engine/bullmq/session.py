@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import NoScriptError
+from redis.exceptions import ConnectionError, NoScriptError
 
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import Call
@@ -70,20 +70,21 @@ class Session:
 
     async def _send(self, calls: Sequence[Call], together: bool) -> list[Any]:
         digests = _digests()
-        if len(calls) == 1:
-            [call] = calls
-            words = call.words if call.script is None else ("EVALSHA", digests[call.script], *call.words)
-            try:
-                return [await self.client.execute_command(*words)]
-            except NoScriptError as error:
-                return [error]
-        pipeline = self.client.pipeline(transaction=together)
-        for call in calls:
-            if call.script is None:
-                pipeline.execute_command(*call.words)
-            else:
-                pipeline.execute_command("EVALSHA", digests[call.script], *call.words)
-        answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        words = [
+            call.words if call.script is None else ("EVALSHA", digests[call.script], *call.words) for call in calls
+        ]
+        try:
+            if len(words) == 1:
+                return [await self.client.execute_command(*words[0])]
+            pipeline = self.client.pipeline(transaction=together)
+            for each in words:
+                pipeline.execute_command(*each)
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        except NoScriptError as error:
+            return [error]
+        except AttributeError as error:
+            # redis-py, of a connection that another task has just found to be lost
+            raise ConnectionError(f"the connection was lost: {error}") from error
         return answers
 
     async def _load(self) -> None:
