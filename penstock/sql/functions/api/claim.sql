@@ -43,7 +43,7 @@ begin
   -- floors are raised before anything is locked
   if v_queue.limited or coalesce(cardinality(p_priorities), 0) = 0 then
     select * into v_floor from penstock.floors where queue = p_queue and line = 0 order by number desc limit 1;
-    if v_floor.raised_at >= v_now - interval '50 milliseconds' is not true then
+    if v_floor.raised_at between v_now - interval '50 milliseconds' and v_now is not true then
       v_floor := penstock.raise_floor(p_queue);
       if v_queue.limited then
         perform penstock.raise_time_floor();
@@ -56,7 +56,7 @@ begin
   end if;
   if v_under_quota then
     select * into v_quota_floor from penstock.floors where queue = p_queue and line = 1 order by number desc limit 1;
-    if v_quota_floor.raised_at >= v_now - interval '50 milliseconds' is not true then
+    if v_quota_floor.raised_at between v_now - interval '50 milliseconds' and v_now is not true then
       v_quota_floor := penstock.raise_floor(p_queue, 1);
       perform penstock.raise_time_floor();
     end if;

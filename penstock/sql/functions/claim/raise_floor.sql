@@ -43,7 +43,7 @@ begin
     return penstock.floor_of(p_queue, p_line);
   end if;
   select * into v_horizon from penstock.horizons order by number desc limit 1;
-  if v_horizon.raised_at >= penstock.clock() - interval '50 milliseconds' is not true then
+  if v_horizon.raised_at between penstock.clock() - interval '50 milliseconds' and penstock.clock() is not true then
     v_horizon := penstock.raise_horizon();
   end if;
   select * into v_settings from penstock.queues where name = p_queue;

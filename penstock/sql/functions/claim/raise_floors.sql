@@ -8,7 +8,7 @@ set enable_bitmapscan = off
 set enable_sort = off
 as $$
 declare
-  v_stale constant timestamptz := penstock.clock() - interval '1 second';
+  v_now constant timestamptz := penstock.clock();
   v_turn bigint := (select settled_turn from penstock.horizons order by number desc limit 1);
   v_floor penstock.floors;
   v_queue text := '';
@@ -25,7 +25,7 @@ begin
     exit when not found or v_raised >= p_most;
     v_queue := v_floor.queue;
     v_line := v_floor.line;
-    if v_floor.raised_at < v_stale and (v_floor.fair or coalesce(v_floor.settled, -1) < v_turn) then
+    if v_floor.raised_at not between v_now - interval '1 second' and v_now and (v_floor.fair or coalesce(v_floor.settled, -1) < v_turn) then
       perform penstock.raise_floor(v_queue, v_line);
       v_raised := v_raised + 1;
     end if;

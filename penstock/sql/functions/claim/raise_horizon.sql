@@ -5,6 +5,8 @@
 -- late. So a round notes the last turn given and the time, and then its own transaction's number (`horizon`); when a later
 -- round sees that all transactions before that one have ended, what was noted is settled.
 --
+-- A clock that goes back (it was set right; a replica took over) makes all times that were noted worthless.
+--
 -- Whoever comes while another is at it leaves it to them.
 create or replace function penstock.raise_horizon()
 returns penstock.horizons
@@ -27,6 +29,10 @@ begin
     select * into v_row from penstock.horizons order by number desc limit 1 for update skip locked;
     v_found := found;
     if v_found or not exists (select from penstock.horizons) then
+      if greatest(v_row.noted_at, v_row.settled_at) > v_now then
+        v_row.settled_at := null;
+        v_row.horizon := null;
+      end if;
       if penstock.has_ended(v_row.horizon, v_row.noted_at) then
         v_row.settled := v_row.noted;
         v_row.settled_turn := v_row.noted_turn;

@@ -1,6 +1,7 @@
 -- Raises the times before which nothing is scheduled, and before which nothing has started that still runs but the jobs named, and
 -- the number below which nobody waits, and returns them: as far as they are settled, see raise_horizon(). What is to come is due
--- later than it is scheduled, and starts later than its transaction got its number.
+-- later than it is scheduled, and starts later than its transaction got its number. By a clock that has gone back neither is so: all
+-- times are looked at until others are settled.
 create or replace function penstock.raise_time_floor()
 returns penstock.time_floors
 language plpgsql
@@ -12,6 +13,7 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_now timestamptz := penstock.clock();
   v_horizon penstock.horizons;
   v_old penstock.time_floors;
   v_new penstock.time_floors;
@@ -29,13 +31,15 @@ begin
   end if;
   -- a long list is not written anew each time, even if it says the same
   v_pause := (50 + cardinality(v_old.started_before)) * interval '1 millisecond';
-  if v_old.raised_at > penstock.clock() - v_pause then
+  if v_old.raised_at between v_now - v_pause and v_now then
     return v_old;
+  elsif v_old.raised_at > v_now then
+    v_old := penstock.time_floor();
   end if;
   select * into v_horizon from penstock.horizons order by number desc limit 1;
   v_new := v_old;
   v_new.number := nextval('penstock.floor_numbers');
-  v_new.raised_at := penstock.clock();
+  v_new.raised_at := v_now;
   if v_horizon.settled_at > v_old.due_since then
     v_new.due_since := least(v_horizon.settled_at, (
       select run_at from penstock.jobs where state = 'scheduled' and run_at >= v_old.due_since order by run_at limit 1));
