@@ -1,5 +1,5 @@
-"""A database's clock that goes back: it was set right, or a replica took over whose clock is behind. What was noted by the
-earlier times is forgotten, and nothing is overlooked meanwhile."""
+"""A database's clock that goes back: it was set right, or a replica took over whose clock is behind. What was noted by
+the earlier times is forgotten, and nothing is overlooked meanwhile."""
 
 import pytest
 
