@@ -173,3 +173,23 @@ async def test_files_are_shown_on_the_page(shown: Scene, operator: Page, file: s
         await operator.evaluate("document.querySelector('audio').load()")
         await operator.evaluate("document.querySelector('audio').preload = 'auto'")
         await until(lambda: operator.evaluate("document.querySelector('audio').readyState > 0"))
+
+
+async def test_a_pdf_is_shown_where_the_browser_can_and_offered_only_there(shown: Scene, operator: Page) -> None:
+    """Debian's headless shell has no viewer of PDF: told that it has one, it asks for the file in the frame, as our
+    policy lets it, and saves what it gets. A whole Chromium (PENSTOCK_CHROMIUM) shows it."""
+    page = f"{shown.address}/jobs/{shown.succeeded}"
+    await operator.goto(page)
+    preview = operator.locator("[data-pdf]")
+    await expect(operator.locator("main")).to_contain_text("invoice-2041.pdf")
+    if await operator.evaluate("navigator.pdfViewerEnabled"):
+        await preview.locator("summary").click()
+        await until(lambda: any(each.url.startswith("chrome-extension:") for each in operator.frames))
+        return
+    await expect(preview).to_be_hidden()
+    await operator.add_init_script("Object.defineProperty(navigator, 'pdfViewerEnabled', {value: true})")
+    await operator.goto(page)
+    async with operator.expect_download() as saved:
+        await preview.locator("summary").click()
+    file = await saved.value
+    assert (file.suggested_filename[-4:], await file.failure()) == (".pdf", None)

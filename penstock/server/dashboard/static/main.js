@@ -15,6 +15,9 @@ for (const button of document.querySelectorAll("[data-theme-switch]")) {
   });
 }
 
+// a browser without a viewer of PDF, as most phones have it, would save the file instead
+if (!navigator.pdfViewerEnabled) for (const preview of document.querySelectorAll("[data-pdf]")) preview.hidden = true;
+
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
   if (opener) document.getElementById(opener.dataset.opens)?.showModal();
