@@ -1,10 +1,12 @@
-"""Runner of `make bench-durable`: Absurd, in a database that has its schema. Its workers poll; here as often as it can
-be told to without looking all the time."""
+"""Runner of `make bench-durable`: Absurd. Its workers poll; here as often as it can be told to without looking all the
+time."""
 
 import asyncio
 import time
 from typing import Any
 
+import absurdctl
+import psycopg
 from absurd_sdk import AsyncAbsurd
 
 from bench.peers.durable import CHILDREN, STEPS, Sizes, median_ms, run
@@ -14,6 +16,8 @@ AT_ONCE = 100
 
 
 async def measure(url: str, sizes: Sizes) -> dict[str, float]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(absurdctl.BUNDLED_SCHEMA_SQL.encode())
     seen: dict[int, float] = {}
     begun = asyncio.Event()
     app, below, asks = AsyncAbsurd(url), AsyncAbsurd(url, queue_name="below"), AsyncAbsurd(url)

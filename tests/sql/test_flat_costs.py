@@ -9,9 +9,11 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from bench.durable_waiting import wait_and_sleep
 from penstock.engine import commands
 from penstock.engine.commands import Command
 from penstock.job import Lease
+from tests.kit.fixtures import Connect
 from tests.sql.blocks import blocks_of, usual_blocks
 from tests.sql.crowd_rows import id_of_finished
 from tests.sql.crowds import Crowd
@@ -73,3 +75,28 @@ def test_a_look_up_costs_the_same_in_a_long_history(newest_version: str) -> None
     print(figures)
     # an index may be a level or two deeper
     assert many <= few + 4, figures
+
+
+@pytest.mark.parametrize(
+    "waiting", [1_000, pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.time_limit(900)])]
+)
+def test_a_claim_costs_the_same_beside_jobs_that_sleep_or_wait(url: str, connect: Connect, waiting: int) -> None:
+    """Brought there as workers bring them, and with the statistics that a busy server has of them."""
+    connection = connect()
+    costs = []
+    for others in (0, waiting):
+        if others:
+            wait_and_sleep(url, others)
+        connection.execute("delete from penstock.jobs where queue = 'busy'")
+        connection.execute(
+            "select penstock.enqueue_plain(penstock.uuid7(), 'work', p_queue => 'busy') from generate_series(1, %s)",
+            [BATCH],
+        )
+        connection.execute("vacuum analyze penstock.jobs")
+        with connection.transaction(force_rollback=True):
+            costs.append(usual_blocks(connection, claim_of(connection)))
+    alone, beside = costs
+    figures = f"a claim of {BATCH} jobs read {alone} blocks alone, and {beside} beside {waiting:,} that sleep or wait"
+    print(figures)
+    # the primary key is a level or two deeper for each that is claimed; walked over, they would be seen in thousands
+    assert beside <= 1.5 * alone, figures
