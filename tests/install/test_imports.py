@@ -70,7 +70,7 @@ def test_whatever_is_imported_is_declared_where_it_is_needed() -> None:
 
 def test_every_extra_that_is_named_exists() -> None:
     named = set().union(*(needed(file) for file in FILES))
-    assert named == {"bullmq", "cli", "otel", "push", "sentry", "server", "storage"}
+    assert named == {"bullmq", "cli", "django", "otel", "push", "sentry", "server", "storage"}
     assert {*named, "binary", "embedded"} <= project()["project"]["optional-dependencies"].keys()
 
 

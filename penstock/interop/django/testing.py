@@ -1,0 +1,115 @@
+"""For the tests of a project: running what it has enqueued, in the test's own transaction."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from asgiref.sync import async_to_sync
+
+from penstock.context import Context, SyncContext
+from penstock.engine import commands
+from penstock.engine.postgres.engine import PostgresEngine
+from penstock.errors import PenstockError, StaleArguments
+from penstock.handler import Handler
+from penstock.interop.django.application import DjangoPenstock, the_app
+from penstock.job import ClaimedJob, Job, JobState, Lease
+from penstock.outcome import Failure
+from penstock.worker.run import (
+    Cancelled,
+    Ending,
+    Failed,
+    Parked,
+    Snoozed,
+    Succeeded,
+    ending_of,
+    ending_of_raised,
+    parked,
+)
+
+__all__ = ["run_tasks"]
+
+
+def run_tasks(*, limit: int = 1000) -> list[Job]:
+    """Runs tasks and other jobs until none is ready, in this thread and on Django's connection, so that a TestCase sees
+    what they did and undoes it. Gives each as it was after its run. What a task raises is among its errors.
+
+    ```python
+    class Orders(TestCase):
+        def test_a_receipt_is_sent(self) -> None:
+            send_receipt.enqueue(order=7)
+            run_tasks()
+            self.assertEqual(len(mail.outbox), 1)
+    ```
+    """
+    app = the_app()
+    if app.settings.database is None:
+        raise PenstockError(
+            "run_tasks() works on Django's connection, and PENSTOCK['DATABASE'] is None: use drain(app)"
+        )
+    queues = app.queue_names  # which imports what has tasks
+    engine = app.on(app.settings.database)
+    lease = engine.run(commands.OpenLease("run_tasks", seconds=3600, kinds=app.kinds))
+    done: list[Job] = []
+    try:
+        while len(done) < limit and (job := _claim(engine, lease, queues)) is not None:
+            _report(app, engine, lease, job, _run(app, engine, lease, job))
+            after = engine.run(commands.GetJob(job.id))
+            if after is not None:
+                done.append(after)
+    finally:
+        engine.run(commands.CloseLease(lease))
+    return done
+
+
+def _claim(engine: PostgresEngine, lease: Lease, queues: Sequence[str]) -> ClaimedJob | None:
+    engine.run(commands.Promote())
+    for queue in queues:
+        if jobs := engine.run(commands.Claim(lease, queue, 1)):
+            return jobs[0]
+    return None
+
+
+def _run(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: ClaimedJob) -> Ending:
+    try:
+        handler = app.handler(job.kind)
+        args, kwargs = handler.arguments.bind(job.args)
+    except StaleArguments as error:
+        return parked(error)
+    except PenstockError as error:
+        return Parked(str(error))
+    try:
+        return ending_of(_call(handler, engine, lease, job, args, kwargs))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return ending_of_raised(error, handler.retry_rule)
+
+
+def _call(
+    handler: Handler[..., Any], engine: PostgresEngine, lease: Lease, job: ClaimedJob, args: list[Any],
+    kwargs: Mapping[str, Any],
+) -> Any:  # fmt: skip
+    is_async = inspect.iscoroutinefunction(handler.function)
+    ctx = (Context if is_async else SyncContext)(job, lease, engine, lambda _: None)
+    given = [ctx, *args] if handler.arguments.takes_context else args
+    return async_to_sync(handler.function)(*given, **kwargs) if is_async else handler.function(*given, **kwargs)
+
+
+def _report(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: ClaimedJob, ending: Ending) -> None:
+    match ending:
+        case Succeeded(output=output):
+            raw = msgspec.Raw(output if output is not None else b"null")
+            engine.run(commands.Complete(lease, [commands.Completed(job.id, job.claims, raw)]))
+        case Failed():
+            [became] = engine.run(commands.Fail(lease, [commands.FailedAttempt(job.id, job.claims, ending.error)]))
+            if became.state is JobState.FAILED:
+                app.tell_of_failure(Failure(job, ending.error.error, ending.raised, ending.error.traceback))
+        case Snoozed(seconds=seconds):
+            engine.run(commands.Snooze(lease, [commands.Snoozing(job.id, job.claims, seconds)]))
+        case Cancelled(reason=reason):
+            engine.run(commands.StopCancelled(lease, [job.held], reason))
+        case Parked(reason=reason):
+            engine.run(commands.Park(lease, [commands.Unknown(job.id, job.claims, reason)]))
+        case _:
+            engine.run(commands.Release(lease, [job.held]))

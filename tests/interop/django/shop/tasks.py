@@ -1,0 +1,126 @@
+"""Tasks as a project has them, most of them with what the framework itself offers."""
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import django
+from django.db import OperationalError, connection
+
+from penstock import Backoff, Fail, Snooze
+from penstock.interop.django import JobTaskContext, app
+from penstock.interop.django import task as penstock_task
+from tests.interop.django.shop.models import Order
+
+if django.VERSION >= (6, 0):
+    from django.tasks import task
+else:
+    from django_tasks import task
+
+
+@task()
+def noop(*args: Any, **kwargs: Any) -> None: ...
+
+
+@task
+def bare(*args: Any, **kwargs: Any) -> None: ...
+
+
+@task()
+async def noop_async(*args: Any, **kwargs: Any) -> None: ...
+
+
+@task()
+def answer() -> int:
+    return 42
+
+
+@task()
+def raises() -> None:
+    raise ValueError("it was wrong\nin two ways")
+
+
+class Broken(Exception):
+    pass
+
+
+@task()
+def raises_own() -> None:
+    try:
+        raises.func()
+    except ValueError as error:
+        raise Broken("Broken: no") from error
+
+
+@task()
+def leaves() -> None:
+    raise SystemExit("it leaves")
+
+
+@task()
+def returns_a_function() -> Any:
+    return lambda: True
+
+
+@task(takes_context=True)
+def its_id(context: Any) -> str:
+    return str(context.task_result.id)
+
+
+@task(takes_context=True)
+async def its_attempt(context: Any, plus: int) -> int:
+    return int(context.attempt) + plus
+
+
+@task()
+def place_order(name: str) -> int:
+    return int(Order.objects.create(name=name).pk)
+
+
+@task()
+async def count_orders() -> int:
+    return int(await Order.objects.acount())
+
+
+@task()
+def backend_pid(*, breaks: bool = False) -> int:
+    """Of the connection it has, which it may leave broken."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_backend_pid()")
+        [pid] = cursor.fetchone()
+        if breaks:
+            with suppress(OperationalError):
+                cursor.execute("select pg_terminate_backend(pg_backend_pid())")
+    return int(pid)
+
+
+@task(backend="patient")
+def fails_twice() -> None:
+    raise LookupError("not there")
+
+
+@penstock_task(takes_context=True, max_attempts=3, backoff=Backoff.constant(0), queue_name="queue_1")
+def flaky(context: JobTaskContext, until: int) -> int:
+    context.job.progress(percent=50)
+    if context.attempt < until:
+        raise LookupError("not yet")
+    return context.attempt
+
+
+@penstock_task(takes_context=True, unique=True)
+def snoozing(context: JobTaskContext) -> str:
+    if context.job.job.snoozes < 1:
+        raise Snooze(0)
+    return "rested"
+
+
+@penstock_task()
+def gives_up() -> None:
+    raise Fail("there is no such order")
+
+
+@app.job
+def greet(name: str) -> str:
+    """A handler, beside the tasks."""
+    Order.objects.create(name=name)
+    return f"hello {name} from {os.getpid()}"
