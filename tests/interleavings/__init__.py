@@ -1,1 +1,1 @@
-"""The engine's own SQL, statement by statement, in every order that two or three sessions can meet in."""
+"""Every order in which sessions can meet: of the engine's own SQL, statement by statement, and of a model of its protocol."""
