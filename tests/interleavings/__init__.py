@@ -1,1 +1,1 @@
-"""Every order in which sessions can meet: of the engine's own SQL, statement by statement, and of a model of its protocol."""
+"""Every order in which sessions can meet: of the engine's own SQL, statement by statement, and of a model of it."""
