@@ -35,6 +35,7 @@ from penstock.server.live import sse
 from penstock.server.live.hub import Hub
 from penstock.server.live.states import HERE, Link
 from penstock.server.rest import routes as rest
+from penstock.server.rest import storage
 from penstock.server.settings import ServerSettings
 from penstock.server.web import module
 from penstock.server.web.pages import page_routes
@@ -101,7 +102,7 @@ class Server:
         for router in self.services.app.routers:
             api.include_router(router)
         own = api.routes[built_in:]
-        for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module, rest):
+        for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module, rest, storage):
             api.include_router(room.router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:

@@ -54,6 +54,10 @@ class Links:
         query = urlencode({"expires": expires, "signature": self._sign(id, expires, purpose)})
         return f"{base}/api/artifacts/{id}/file?{query}"
 
+    def signature(self, id: UUID, expires: int) -> str:
+        """Of a link that is given elsewhere than in the address that `make` makes."""
+        return self._sign(id, expires, "link")
+
     def purpose_of(self, id: UUID, expires: int, signature: str) -> Purpose | None:
         """What the link was made for; None when it is not one of ours, or not as we made it."""
         given = signature.encode("utf-8", "replace")

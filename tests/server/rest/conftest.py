@@ -8,7 +8,7 @@ from tests.server.api import Api, Asking
 
 @pytest.fixture
 def url(url: str) -> str:
-    migrate(url, with_=["supabase"])
+    migrate(url, with_=["pgmq", "supabase"])
     return url
 
 

@@ -9,7 +9,7 @@ import pytest
 from postgrest.exceptions import APIError
 from supabase import acreate_client
 
-from penstock import Penstock
+from penstock import Context, Penstock
 from penstock.server.auth import mint
 from tests.kit import node
 from tests.kit.fixtures import Connect
@@ -21,17 +21,21 @@ GUIDE = Path(__file__).parent.parent.parent.parent / "docs" / "guides" / "supaba
 
 
 @pytest.fixture
-async def site(url: str) -> AsyncIterator[Served]:
-    async with Penstock(url) as app, served(app, database_timeout=30.0) as site:
+async def site(url: str, tmp_path: Path) -> AsyncIterator[Served]:
+    async with Penstock(url, artifacts=tmp_path / "files") as app, served(app, database_timeout=30.0) as site:
         yield site
 
 
-async def run(site: Served, script: str, room: Path) -> Any:
-    told = await node.run(SCRIPTS / script, room, SUPABASE_URL=site.address, SUPABASE_SERVICE_KEY=KEY)
+async def run(site: Served, script: str, room: Path, **environment: str) -> Any:
+    told = await node.run(SCRIPTS / script, room, SUPABASE_URL=site.address, SUPABASE_SERVICE_KEY=KEY, **environment)
     return json.loads(told)
 
 
 async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: Connect, tmp_path: Path) -> None:
+    @site.app.job
+    async def record(ctx: Context) -> None:
+        await ctx.artifacts.put("audio/chapter1.mp3", b"ID3")
+
     connection = connect()
     job = connection.execute("insert into public.jobs (user_id, type) values ('ada', 'r') returning id").fetchone()
     assert job is not None
@@ -40,11 +44,14 @@ async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: 
         [("text_generation", 1), ("text_generation", 13), ("audio_generation", 1), ("pdf_generation", 1)]
     ):
         connection.execute(add, [*job, type, n, json.dumps({"chapter": chapter})])
-    told = await run(site, "worker.ts", tmp_path)
-    assert told == {"idle": 10_000, "said": [], "pending": [{"count": 1}], "error": None}
+    with_file = await record.using(owner="ada").aenqueue()
+    await site.app.atick(limit=1)
+    told = await run(site, "worker.ts", tmp_path, JOB_ID=str(with_file.id))
+    assert told == {"idle": 10_000, "said": [], "file": "ID3", "pending": [{"count": 1}], "error": None}
     rows = connection.execute(
         "select task_type, status, attempts, output, error, starts_with(worker_id, 'worker-') "
-        "from public.job_tasks order by sequence"
+        "from public.job_tasks where job_id = %s order by sequence",
+        job,
     ).fetchall()
     assert rows == [
         ("text_generation", "complete", 1, {"success": True, "chapter": 1}, None, True),
@@ -53,9 +60,23 @@ async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: 
         ("pdf_generation", "pending", 0, None, None, None),
     ]
     files = connection.execute(
-        "select artifact_type, storage_path, duration_seconds from public.job_artifacts"
+        "select artifact_type, storage_path, duration_seconds from public.job_artifacts where job_id = %s", job
     ).fetchall()
     assert files == [("audio_mp3", f"ada/{job[0]}/audio/chapter1.mp3", 180.0)]
+
+
+async def test_a_queue_that_was_written_for_supabase_js(site: Served, connect: Connect, tmp_path: Path) -> None:
+    connection = connect()
+    connection.execute("select pgmq.create('add-bookmark-url-queue')")
+    told = await run(site, "bookmarks.ts", tmp_path)
+    messages, archived, unknown = told["messages"], told["archived"], told["unknown"]
+    assert messages["error"] is None
+    assert [each["msg_id"] for each in messages["data"]] == [1, 2]
+    assert messages["data"][0]["message"]["url"] == "https://example.com"
+    assert (archived["data"], unknown["status"], unknown["error"]["code"]) == (True, 404, "PGRST202")
+    # messages are jobs, and are where monitoring looks for them
+    assert connection.execute('select msg_id from pgmq."q_add-bookmark-url-queue"').fetchall() == [(2,)]
+    assert connection.execute('select msg_id from pgmq."a_add-bookmark-url-queue"').fetchall() == [(1,)]
 
 
 async def test_the_guide_s_worker_runs(site: Served, tmp_path: Path) -> None:

@@ -120,6 +120,16 @@ class Writer extends Worker {
   }
 }
 
+async function follow(userId: string, jobId: string) {
+  // ----
+  // Generate 1-hour signed URL
+  const { data, error } = await supabase.storage
+    .from('job-artifacts')
+    .createSignedUrl(`${userId}/${jobId}/audio/chapter1.mp3`, 3600);
+  // ----
+  return error ?? await (await fetch(data.signedUrl)).text()
+}
+
 async function finish(idle: number) {
   const console = { log: (line: string) => said.push(line) }
   const runpod = { scaleEndpoint: async () => said.push('scaled') }
@@ -143,7 +153,8 @@ async function finish(idle: number) {
   }
   // ----
   await Promise.all(under_way)
-  process.stdout.write(JSON.stringify({ idle, said, pending: pendingTasks.data, error: pendingTasks.error }))
+  const file = await follow('ada', process.env.JOB_ID!)
+  process.stdout.write(JSON.stringify({ idle, said, file, pending: pendingTasks.data, error: pendingTasks.error }))
   process.exit(0)
 }
 

@@ -21,7 +21,8 @@ $$;
 comment on function pgmq_public.send_batch(text, jsonb[], integer) is
   'Sends a batch of messages to the specified queue, optionally delaying their availability by a number of seconds.';
 
-create or replace function pgmq_public.read(queue_name text, sleep_seconds integer, n integer)
+-- at Supabase neither has a default; callers leave them out all the same
+create or replace function pgmq_public.read(queue_name text, sleep_seconds integer default 30, n integer default 1)
 returns setof pgmq.message_record
 language plpgsql
 as $$
