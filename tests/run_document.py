@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 OURSELVES = re.compile(r"^make (up|test|demo|docs)\b.*$", re.MULTILINE)
-PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "node-postgres"}
+PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "pgmq", "node-postgres"}
 OURS = "Penstock"
 SHOWN = {"text", "toml", "json"}
 

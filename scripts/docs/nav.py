@@ -13,6 +13,7 @@ NAV: list[Entry] = [
                 "Coming from": [
                     {"Celery": "coming-from/celery.md"}, {"RQ": "coming-from/rq.md"},
                     {"procrastinate": "coming-from/procrastinate.md"}, {"pg-boss": "coming-from/pg-boss.md"},
+                    {"pgmq": "coming-from/pgmq.md"},
                 ]
             },
         ]
@@ -46,8 +47,8 @@ NAV: list[Entry] = [
             },
             {
                 "Libraries": [
-                    "guides/supabase.md", "guides/sqlalchemy.md", "guides/opentelemetry.md", "guides/sentry.md",
-                    "guides/structlog.md",
+                    "guides/supabase.md", "guides/pgmq.md", "guides/sqlalchemy.md", "guides/opentelemetry.md",
+                    "guides/sentry.md", "guides/structlog.md",
                 ]
             },
             {
