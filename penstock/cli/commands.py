@@ -11,6 +11,7 @@ from penstock.cli.doctor import doctor
 from penstock.cli.enqueue import enqueue
 from penstock.cli.init import init
 from penstock.cli.jobs import jobs
+from penstock.cli.move import move
 from penstock.cli.queues import queues
 from penstock.cli.schedules import schedules
 from penstock.cli.server import server, up
@@ -37,6 +38,7 @@ cli.command()(on_database(workers))
 cli.command()(on_database(doctor))
 cli.command()(on_database(wake))
 cli.command()(migrate)
+cli.command()(on_database(move))
 cli.command()(on_database(enqueue))
 cli.command()(token)
 cli.add_typer(db, name="db")

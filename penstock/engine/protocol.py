@@ -10,6 +10,7 @@ from uuid import UUID
 from penstock.engine.commands import CompleteAndEnqueue, Extended
 from penstock.engine.commands.command import Command
 from penstock.engine.faults import Faults, Outage
+from penstock.engine.mover import Mover
 from penstock.job import ClaimedJob, Enqueued, Job, Lease, Work
 from penstock.keeper import Keeper
 
@@ -137,7 +138,7 @@ class Listener(Hears, Protocol):
 
 
 class Engine(Protocol):
-    """Runs commands. What it does not know, or cannot do, raises NoDatabase, which says what to do."""
+    """Runs commands. What it does not know, or cannot do, raises EngineCannot, which says what to do."""
 
     capabilities: Capabilities
     faults: Faults
@@ -174,6 +175,10 @@ class Engine(Protocol):
         ...
 
     def listener(self, ears: Ears) -> Listener: ...
+
+    def mover(self) -> Mover:
+        """Moves jobs out of it and in."""
+        ...
 
     def close(self) -> None: ...
     async def aclose(self) -> None: ...

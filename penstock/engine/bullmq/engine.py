@@ -18,6 +18,7 @@ from penstock.engine.bullmq.calls import nudge
 from penstock.engine.bullmq.claim import claim
 from penstock.engine.bullmq.leases import Hands
 from penstock.engine.bullmq.listener import BullmqListener
+from penstock.engine.bullmq.mover import BullmqMover
 from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.refusal import cannot, refusal
 from penstock.engine.bullmq.session import Session
@@ -230,6 +231,9 @@ class BullmqEngine:
 
     def listener(self, ears: Ears) -> BullmqListener:
         return BullmqListener(self, ears)
+
+    def mover(self) -> BullmqMover:
+        return BullmqMover(self.session, self._portal)
 
     def close(self) -> None:
         if self._portal.open:

@@ -107,6 +107,9 @@ class HttpEngine:
     def atransaction(self) -> NoReturn:
         raise no_database("ctx.transaction()")
 
+    def mover(self) -> NoReturn:
+        raise no_database("moving a queue")
+
     # Requests.
 
     def _send(self, command: Command[Any], body: bytes) -> bytes:

@@ -30,6 +30,7 @@ from penstock.engine.postgres.drivers import (
 from penstock.engine.postgres.enqueue import COPY_FROM, enqueue, plain_one
 from penstock.engine.postgres.errors import FAULTS, PostgresUnavailable, sqlstate
 from penstock.engine.postgres.listener import PostgresListener
+from penstock.engine.postgres.mover import PostgresMover
 from penstock.engine.postgres.pools import Pools
 from penstock.engine.postgres.statement import Statement
 from penstock.engine.postgres.transaction import AsyncPostgresTransaction, PostgresTransaction
@@ -210,6 +211,9 @@ class PostgresEngine:
 
     def listener(self, ears: Ears) -> PostgresListener:
         return PostgresListener(self, ears)
+
+    def mover(self) -> PostgresMover:
+        return PostgresMover(self)
 
     def close(self) -> None:
         self.pools.close()

@@ -1,0 +1,37 @@
+"""`penstock move`: a queue's jobs to another engine, while both have workers."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.app import Penstock
+from penstock.cli.complete import queues
+from penstock.cli.output import out, print_json
+from penstock.cli.progress import bar
+from penstock.engine.mover import move as move_jobs
+from penstock.errors import InvalidInput
+from penstock.logs import counted
+
+
+def move(
+    app: Penstock,
+    json: bool,
+    queue: Annotated[str, typer.Option("--queue", "-q", help="Whose jobs to move.", autocompletion=queues)],
+    to: Annotated[str, typer.Option(help="Where to: redis://…, rediss://…, redis+cluster://…, or postgresql://….")],
+) -> None:
+    """Move the jobs of a queue that have not started from the database to BullMQ in Redis, or back.
+
+    Each is put aside where no worker reaches it, added there under the same id, and removed here: none is lost or run
+    twice, and after an interruption the same command goes on. Running jobs finish where they are; jobs of flows stay.
+    """
+    with Penstock(to) as target:
+        if type(target.engine) is type(app.engine):
+            raise InvalidInput("to", "is an engine of the same sort: the other must be redis://… or postgresql://…")
+        total = app.engine.mover().waiting(queue)
+        with bar(f"moving {queue}", total, json=json) as tell:
+            moved = move_jobs(app.engine, target.engine, queue, tell)
+    if json:
+        print_json({"queue": queue, "moved": moved.jobs, "left": moved.left})
+        return
+    stayed = f"; {counted(moved.left, 'job stays', 'jobs stay')}: running, of a flow, or begun" if moved.left else ""
+    out.print(f"{queue}: {counted(moved.jobs, 'job was', 'jobs were')} moved{stayed}", highlight=False, soft_wrap=True)

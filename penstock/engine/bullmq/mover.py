@@ -1,0 +1,133 @@
+"""Moving jobs out of BullMQ and in. What is held is active under a lock of the move's own: no worker takes it, and none
+finds it stalled."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from penstock.engine.bullmq import calls, index
+from penstock.engine.bullmq.calls import Addition, now_ms, plain
+from penstock.engine.bullmq.enqueue import existing, options_of, refuse
+from penstock.engine.bullmq.names import from_bullmq
+from penstock.engine.bullmq.portal import Portal
+from penstock.engine.bullmq.queues import meet
+from penstock.engine.bullmq.record import Record, moment, record_of
+from penstock.engine.bullmq.session import Session
+from penstock.engine.mover import MovedJob
+from penstock.job import NewJob
+
+_TOKEN = "penstock:move"  # noqa: S105 - of a lock
+_LOCK = 7 * 24 * 3600 * 1000
+"""Milliseconds in which a move that was interrupted must be taken up again."""
+
+_RUN_AT = "ps:run_at"
+_TICKS = 0x1000
+"""Of BullMQ's scores of delayed jobs, in a millisecond."""
+
+
+class BullmqMover:
+    def __init__(self, session: Callable[[], Session], portal: Portal) -> None:
+        self._session = session
+        self._portal = portal
+
+    def waiting(self, queue: str) -> int:
+        return self._portal.run(self._waiting(queue))
+
+    def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
+        return self._portal.run(self._hold(queue, limit))
+
+    def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
+        self._portal.run(self._take_in(queue, jobs))
+
+    def let_go(self, queue: str, ids: Sequence[UUID]) -> None:
+        self._portal.run(self._let_go(queue, ids))
+
+    async def _waiting(self, queue: str) -> int:
+        keys = self._session().keys(queue)
+        lists, sets = ("wait", "paused", "active"), ("delayed", "prioritized", "waiting-children")
+        counts = [plain("LLEN", keys[place]) for place in lists] + [plain("ZCARD", keys[place]) for place in sets]
+        return sum(map(int, await self._session().many(counts)))
+
+    async def _hold(self, queue: str, limit: int) -> list[MovedJob]:
+        held = await self._held(queue)
+        if not held:
+            await self._put_aside(queue, limit)
+            held = await self._held(queue)
+        return [_moved(record) for record in held]
+
+    async def _held(self, queue: str) -> list[Record]:
+        session, keys = self._session(), self._session().keys(queue)
+        active = await session.one(plain("LRANGE", keys["active"], 0, -1))
+        locks = await session.many([plain("GET", keys.lock(id)) for id in active])
+        ids = [id for id, lock in zip(active, locks, strict=True) if lock == _TOKEN]
+        records = await self._records(queue, ids)
+        await session.many([index.note(session, record) for record in records if record.ours is None])
+        # the first to be held is last in the list
+        return records[::-1]
+
+    async def _records(self, queue: str, ids: Sequence[str]) -> list[Record]:
+        keys = self._session().keys(queue)
+        hashes = await self._session().many([plain("HGETALL", keys[id]) for id in ids])
+        return [record_of(queue, id, fields) for id, fields in zip(ids, hashes, strict=True) if fields]
+
+    async def _put_aside(self, queue: str, limit: int) -> None:
+        session, keys = self._session(), self._session().keys(queue)
+        waiting, paused, prioritized, delayed = await session.many(
+            [
+                plain("LRANGE", keys["wait"], -limit, -1), plain("LRANGE", keys["paused"], -limit, -1),
+                plain("ZRANGE", keys["prioritized"], 0, limit - 1),
+                plain("ZRANGE", keys["delayed"], 0, limit - 1, "WITHSCORES"),
+            ]
+        )  # fmt: skip
+        due = dict(_pairs(delayed))
+        found = await self._records(queue, [*waiting[::-1], *paused[::-1], *prioritized, *due])
+        # not those of flows, nor the next job of a scheduler: they would come over without what they belong to
+        free = [each for each in found if not {"parentKey", "rjk", "defa"} & each.fields.keys()]
+        for record in free[:limit]:
+            steps = [calls.take_this(keys, record.id, _TOKEN, _LOCK)]
+            if record.id in due:
+                steps.insert(0, plain("HSET", keys[record.id], _RUN_AT, int(due[record.id] / _TICKS)))
+            await session.many(steps)
+
+    async def _take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
+        session, keys = self._session(), self._session().keys(queue)
+        # quotas are counted nowhere here: what has one comes over without
+        plain_jobs = [replace(each.job, quota=None) for each in jobs]
+        refuse(plain_jobs)
+        await meet(session, [queue])
+        there = {job.id for job in await existing(session, plain_jobs)}
+        for moved, job in zip(jobs, plain_jobs, strict=True):
+            if job.id not in there:
+                created = int(moved.created_at.timestamp() * 1000)
+                opts = options_of(job)
+                if "delay" in opts:
+                    opts["delay"] += now_ms() - created
+                added = Addition(keys, str(job.id), job.kind, job.args, opts, created)
+                had = [plain("HSET", keys[str(job.id)], "atm", moved.attempt)] if moved.attempt else []
+                await session.many([added.call(), *had], together=True)
+
+    async def _let_go(self, queue: str, ids: Sequence[UUID]) -> None:
+        session = self._session()
+        for keys, id in (await index.places(session, ids)).values():
+            if keys.queue == queue and await session.one(plain("GET", keys.lock(id))) == _TOKEN:
+                await session.many([plain("DEL", keys.lock(id)), calls.remove(keys, id)], together=True)
+
+
+def _pairs(flat: Sequence[object]) -> list[tuple[str, float]]:
+    """Of a range with scores: one list, or pairs, as the protocol's version has it."""
+    if flat and isinstance(flat[0], list | tuple):
+        return [(str(pair[0]), float(pair[1])) for pair in flat if isinstance(pair, list | tuple)]
+    return [(str(id), float(str(score))) for id, score in zip(flat[::2], flat[1::2], strict=True)]
+
+
+def _moved(record: Record) -> MovedJob:
+    about = record.about
+    run_at = record.fields.get(_RUN_AT)
+    job = NewJob(
+        id=record.uuid, kind=record.kind, queue=record.queue, args=record.args_json.encode(),
+        priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
+        max_attempts=record.max_attempts, max_snoozes=about.get("max_snoozes"), owner=about.get("owner"),
+        org=about.get("org"), unique_key=about.get("unique_key"), limit_key=about.get("limit_key"),
+        options=about.get("options"),
+    )  # fmt: skip
+    return MovedJob(job, record.attempts_made(), moment(record.fields.get("timestamp") or 0))

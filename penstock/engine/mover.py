@@ -1,0 +1,64 @@
+"""Moving a queue from one engine to another: what an engine must do for that, and the order that loses and doubles
+nothing, wherever it is interrupted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from penstock.job import NewJob
+
+if TYPE_CHECKING:
+    from penstock.engine.protocol import Engine
+
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class MovedJob:
+    """A job on its way. `attempt` is how many it has had."""
+
+    job: NewJob
+    attempt: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How many came over, and how many stayed: those that run, belong to a flow, or have begun and wait."""
+
+    jobs: int
+    left: int
+
+
+class Mover(Protocol):
+    def waiting(self, queue: str) -> int:
+        """How many there are to move, or still here."""
+        ...
+
+    def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
+        """Jobs of the queue that have not started, put where no worker reaches them; first those that an earlier move
+        has put there. They stay there until they are let go."""
+        ...
+
+    def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
+        """Adds those that are not here yet, by their ids."""
+        ...
+
+    def let_go(self, queue: str, ids: Sequence[UUID]) -> None:
+        """Removes jobs that are held, and leaves no record of them."""
+        ...
+
+
+def move(source: "Engine", target: "Engine", queue: str, tell: Callable[[int], None] = lambda _: None) -> Moved:
+    """Put aside here, added there, removed here: whoever is killed in between repeats a step that was done, and a job
+    that is on both sides can run on one alone."""
+    out, into = source.mover(), target.mover()
+    moved = 0
+    while held := out.hold(queue, CHUNK):
+        into.take_in(queue, held)
+        out.let_go(queue, [each.job.id for each in held])
+        moved += len(held)
+        tell(moved)
+    return Moved(moved, out.waiting(queue))

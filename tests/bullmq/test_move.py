@@ -1,0 +1,106 @@
+"""A queue moves from Postgres to BullMQ and back, whatever interrupts it: none is lost, none is doubled."""
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock import JobState, Penstock, batch
+from penstock.engine import commands as c
+from tests.kit.redis import fresh_redis
+from tests.kit.working import working
+
+# dies by SIGKILL right after the n-th step of its kind
+_PROGRAM = """
+import os, signal, sys
+from penstock import Penstock
+from penstock.engine import mover
+source, target, queue, step = sys.argv[1:]
+mover.CHUNK = 7
+with Penstock(source) as one, Penstock(target) as other:
+    whose = (other if step == "take_in" else one).engine.mover()
+    kind = type(whose)
+    done = getattr(kind, step)
+    def dying(self, *given):
+        done(self, *given)
+        os.kill(os.getpid(), signal.SIGKILL)
+    setattr(kind, step, dying)
+    mover.move(one.engine, other.engine, queue)
+"""
+
+
+@pytest.fixture
+async def both(url: str) -> AsyncIterator[tuple[Penstock, Penstock]]:
+    async with Penstock(url) as here, Penstock(fresh_redis()) as there:
+        yield here, there
+
+
+async def _interrupted(source: str, target: str, step: str) -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", _PROGRAM, source, target, "default", step)
+    assert await process.wait() == -9
+
+
+async def _moved(source: str, target: str) -> dict[str, Any]:
+    process = await asyncio.create_subprocess_exec(
+        Path(sys.executable).parent / "penstock", "move", "--queue", "default", "--to", target, "-d", source, "--json",
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    told, _ = await process.communicate()
+    assert process.returncode == 0
+    found: dict[str, Any] = json.loads(told)
+    return found
+
+
+async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, Penstock], url: str) -> None:
+    postgres, redis = both
+    redis_url = redis.engine.url  # type: ignore[attr-defined]
+    ran: Counter[int] = Counter()
+
+    async def count(n: int) -> None:
+        ran[n] += 1
+
+    for app in both:
+        app.job(kind="work")(count)
+        app.job(kind="part")(lambda: None)
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    work = postgres.handler("work")
+    jobs = list(await work.aenqueue_many([{"n": n} for n in range(20)]))
+    later = await work.using(run_at=soon, priority=7, max_attempts=4, owner="ada", unique="u1").aenqueue(n=100)
+    tried = await work.using(max_attempts=4).aenqueue(n=101)
+    lease = await postgres.engine.arun(c.OpenLease("one that fails"))
+    claimed = await postgres.engine.arun(c.Claim(lease, "default", 50))
+    [failing] = [job for job in claimed if job.id == tried.id]
+    others = [job.held for job in claimed if job.id != tried.id]
+    await postgres.engine.arun(c.Release(lease, others))
+    error = c.AttemptError("no", retry_in=3600)
+    await postgres.engine.arun(c.Fail(lease, [c.FailedAttempt(failing.id, failing.claims, error)]))
+    flow = await postgres.aenqueue(batch([postgres.handler("part").prepare()]))
+    for step in ("hold", "take_in", "let_go"):
+        await _interrupted(url, redis_url, step)
+    assert (await _moved(url, redis_url))["left"] == 2, "the flow stays"
+    assert (await flow.arefresh()).state is JobState.BLOCKED
+    seen = await redis.handle(later.id).arefresh()
+    assert (seen.state, seen.priority, seen.max_attempts, seen.owner) == (JobState.SCHEDULED, 7, 4, "ada")
+    assert seen.unique_key
+    assert abs((seen.run_at - soon).total_seconds()) < 1
+    assert (await redis.handle(tried.id).arefresh()).attempt == 1
+    for step in ("hold", "take_in", "let_go"):
+        await _interrupted(redis_url, url, step)
+    assert (await _moved(redis_url, url))["left"] == 0
+    back = await postgres.handle(later.id).arefresh()
+    assert (back.state, back.priority, back.owner) == (JobState.SCHEDULED, 7, "ada")
+    assert abs((back.run_at - soon).total_seconds()) < 1
+    assert (await postgres.handle(tried.id).arefresh()).max_attempts == 3, "of four it has had one"
+    async with working(postgres):
+        for job in jobs:
+            await postgres.handle(job.id).aresult(timeout=20)
+    async with working(redis):
+        pass
+    assert ran == Counter(range(20))
+    assert (await redis.jobs.alist()).jobs == []
