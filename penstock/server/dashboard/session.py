@@ -43,15 +43,17 @@ class Sessions:
         self._clock = clock
         self._longest = settings.dashboard_seconds
         known = [settings.signing_secret, settings.service_key, settings.jwt_secret]
-        self._kept = any(known)
-        if not self._kept:
+        if not any(known):
             known = [secrets.token_hex()]
+            if settings.jwks_url:  # or nobody can sign in anyway
+                log.warning(
+                    "sessions of the dashboard end with this process, and no other knows them: "
+                    "set PENSTOCK_SIGNING_SECRET, the same for all"
+                )
         self._key = hashlib.sha256(msgspec.json.encode([_ABOUT.decode(), *known])).digest()
 
     def open(self, name: str, role: Role, until: float | None = None) -> Session:
         """A new one: as long as the setting says, and not longer than the token that it was opened with."""
-        if not self._kept:
-            log.warning("sessions of the dashboard end with this process: set PENSTOCK_SIGNING_SECRET")
         expires = self._clock() + self._longest
         return Session(name, role, int(min(expires, until) if until is not None else expires), secrets.token_hex(16))
 

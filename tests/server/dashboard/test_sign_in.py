@@ -247,3 +247,13 @@ async def test_without_a_dashboard_there_is_none(app: object) -> None:
         for path in ("/", "/login", "/dashboard/events"):
             assert (await client.get(path)).status_code == 404
     await server.aclose()
+
+
+def test_a_server_without_a_secret_says_at_its_start_that_sessions_are_its_own(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for given in (ServerSettings(), SETTINGS, ServerSettings(jwks_url="https://x.org/jwks", signing_secret="s" * 32)):
+        Sessions(given)
+    assert caplog.messages == []
+    Sessions(ServerSettings(jwks_url="https://x.org/jwks"))
+    assert "set PENSTOCK_SIGNING_SECRET" in caplog.text
