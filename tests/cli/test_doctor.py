@@ -1,22 +1,28 @@
 """`penstock doctor` finds what keeps jobs from running, says what to do, and changes nothing."""
 
+import os
 from typing import Any
 
 import msgspec
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from penstock import Handler, NewJob, Penstock
-from penstock.cli import doctor
+from penstock.cli import doctor, doctor_database
 from penstock.engine import commands
+from penstock.sql import migrations
 from tests.cli.conftest import Command
+from tests.kit.fixtures import Connect
+from tests.kit.pooler import PROGRAM, pgbouncer
 
 
 @pytest.fixture(autouse=True)
 def a_busy_machine_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "FAR", 60)
-    monkeypatch.setattr(doctor, "SKEW", 60)
-    monkeypatch.setattr(doctor, "HEARD_WITHIN", 60)
+    monkeypatch.setattr(doctor_database, "FAR", 60)
+    monkeypatch.setattr(doctor_database, "SKEW", 60)
+    monkeypatch.setattr(doctor_database, "HEARD_WITHIN", 60)
+    monkeypatch.setattr(doctor_database, "CROWDED", 1)
 
 
 def findings(penstock: Command, *, code: int) -> dict[str, list[dict[str, Any]]]:
@@ -33,10 +39,22 @@ def test_a_healthy_database_has_nothing_to_do(penstock: Command, app: Penstock) 
     assert findings(penstock, code=0)["workers"][0]["do"] == "start one: penstock worker APP"
     app.engine.run(commands.OpenLease("worker", queues=["default"], host="here", pid=1))
     found = findings(penstock, code=0)
-    for about in ("database", "rights", "notifications", "workers"):
+    for about in (
+        "database",
+        "extensions",
+        "schema",
+        "rights",
+        "notifications",
+        "clock",
+        "connections",
+        "pools",
+        "workers",
+    ):
         assert [each["level"] for each in found[about]] == ["ok"]
     assert "PostgreSQL" in found["database"][0]["text"]
     assert "1 worker for default" in found["workers"][0]["text"]
+    assert f"schema penstock at migration {migrations()[-1].number}" in found["schema"][0]["text"]
+    assert found["pools"][0]["text"].startswith("1 worker may open 19 of ")
     lines = penstock.lines("doctor")
     assert all(line.startswith(("✓", "!", " ")) for line in lines)
 
@@ -63,7 +81,7 @@ def test_what_is_wrong_is_named_with_what_to_do(
     penstock: Command, app: Penstock, send: Handler[..., None], failed: list[str], url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(doctor, "OLD_SNAPSHOT", 0)
+    monkeypatch.setattr(doctor_database, "OLD_SNAPSHOT", 0)
     monkeypatch.setattr(doctor, "OVERDUE", -7200)
     send.using(queue="slow").enqueue("x")
     send.using(queue="quiet").enqueue("x")
@@ -85,3 +103,111 @@ def test_what_is_wrong_is_named_with_what_to_do(
     [forgotten] = [each for each in found["snapshots"] if each["text"].startswith("forgotten ")]
     assert "pg_terminate_backend" in forgotten["do"]
     assert "nobody tends the queues" in found["maintenance"][0]["text"]
+
+
+def test_a_database_that_cannot_be_reached_is_a_finding_too(homeless: Command) -> None:
+    homeless.environment["DATABASE_URL"] = "postgresql://ada:hidden@127.0.0.1:1/shop"
+    [found] = findings(homeless, code=1)["connection"]
+    assert (found["level"], "refused" in found["text"], "hidden" in found["text"]) == ("bad", True, False)
+    assert "DATABASE_URL" in found["do"]
+
+
+def test_what_was_never_migrated_or_not_of_late(homeless: Command, empty_url: str) -> None:
+    homeless.environment["DATABASE_URL"] = empty_url
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        found = findings(homeless, code=1)
+        assert [(each["text"], each["do"]) for each in found["schema"]] == [
+            ("there is no schema penstock in this database", "penstock migrate")
+        ]
+        assert "workers" not in found, "what needs the schema is not asked"
+        with Penstock(empty_url) as app:
+            app.migrate()
+        assert findings(homeless, code=0)["schema"][0]["level"] == "ok"
+        last = migrations()[-1]
+        connection.execute("update penstock.schema_migrations set functions = 'older'")
+        [found_last] = findings(homeless, code=0)["schema"]
+        assert (found_last["level"], found_last["do"]) == ("warning", "penstock migrate")
+        connection.execute("delete from penstock.schema_migrations where number = %s", [last.number])
+        [missing] = findings(homeless, code=1)["schema"]
+        assert missing["text"].endswith(f"missing: {last}")
+        connection.execute("comment on schema penstock is 'Penstock, contract 999, serves programs from contract 999'")
+        [too_new] = findings(homeless, code=1)["schema"]
+        assert "serves programs from contract 999" in too_new["text"]
+        connection.execute("drop schema penstock cascade")
+        connection.execute("drop extension plpgsql cascade")
+        assert findings(homeless, code=1)["extensions"][0]["do"].endswith("create extension plpgsql")
+
+
+def test_a_login_without_rights_is_told_which(homeless: Command, penstock: Command, url: str) -> None:
+    login = f"stranger_{os.getpid()}"
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f"create role {login} login password 'secret'".encode())
+        try:
+            homeless.environment["DATABASE_URL"] = make_conninfo(url, user=login, password="secret")
+            bad, *warnings = findings(homeless, code=1)["rights"]
+            assert bad["text"].startswith(f"{login} may not use all of schema penstock")
+            assert bad["do"] == f"as an administrator: grant service_role to {login}"
+            assert any(f"grant authenticated to {login}" in each["do"] for each in warnings)
+            admin.execute(f"grant service_role, anon, authenticated to {login}".encode())
+            assert [each["level"] for each in findings(homeless, code=0)["rights"]] == ["ok"]
+        finally:
+            admin.execute(f"drop owned by {login}; drop role {login}".encode())
+
+
+def test_clocks_and_leases_that_differ(
+    penstock: Command, app: Penstock, connect: Connect, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = app.engine.run(commands.OpenLease("worker", queues=["default"], host="here", pid=1))
+    clock = "create or replace function public.clock_timestamp() returns timestamptz language sql as"
+    admin = connect()
+    path = f'alter database "{admin.info.dbname}" set search_path = public, pg_catalog'.encode()
+    admin.execute(path)
+    try:
+        for by, about, level, words in (
+            ("+ interval '1 hour'", "clock", "warning", "ahead of this machine"),
+            ("- interval '1 hour'", "leases", "warning", "the database's clock was set back"),
+            ("+ interval '1 hour'", "leases", "bad", "ended"),
+        ):
+            admin.execute(f"{clock} $$ select pg_catalog.clock_timestamp() {by} $$".encode())
+            [found] = findings(penstock, code=int(by[0] == "+"))[about]
+            assert (found["level"], words in found["text"]) == (level, True), found
+    finally:
+        admin.execute(path.replace(b"set search_path = public, pg_catalog", b"reset search_path"))
+        admin.execute("drop function public.clock_timestamp")
+        app.engine.run(commands.CloseLease(lease))
+
+
+def test_more_workers_than_connections_and_rows_that_nobody_cleans_up(
+    penstock: Command, app: Penstock, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_database, "DEAD_ROWS", 50)
+    admin = connect()
+    name = admin.info.dbname
+    for number in range(3):
+        app.engine.run(commands.OpenLease(f"worker {number}", queues=["default"], host="here", pid=number))
+    admin.execute(f'alter database "{name}" connection limit 40'.encode())
+    admin.execute("insert into penstock.audit (at, who, action) select now(), 'x', 'y' from generate_series(1, 100)")
+    admin.execute("delete from penstock.audit")
+    admin.execute("select pg_stat_force_next_flush()")
+    admin.execute("select")  # at whose end it is counted
+    try:
+        found = findings(penstock, code=0)
+        [pools] = found["pools"]
+        assert (pools["level"], pools["text"]) == ("warning", "3 workers may open 57 of 40 connections")
+        assert "pool_size" in pools["do"]
+        [bloat] = [each for each in found["bloat"] if each["text"].startswith("penstock.audit ")]
+        assert bloat["do"].endswith("vacuum penstock.audit")
+        monkeypatch.setattr(doctor_database, "CROWDED", 0)
+        assert findings(penstock, code=0)["connections"][0]["text"].endswith("are in use")
+    finally:
+        admin.execute(f'alter database "{name}" connection limit -1'.encode())
+
+
+def test_notifications_that_do_not_arrive(penstock: Command, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if PROGRAM is None:
+        pytest.skip("needs PgBouncer: apt-get install pgbouncer")
+    monkeypatch.setattr(doctor_database, "HEARD_WITHIN", 0.2)
+    with pgbouncer(url) as bounced:
+        penstock.environment["DATABASE_URL"] = bounced
+        [found] = findings(penstock, code=0)["notifications"]
+    assert (found["level"], "pgbouncer.md" in found["do"]) == ("warning", True)

@@ -262,7 +262,7 @@ class Pools:
         self.patience = patience
         self._schema = schema
         self._outage = outage
-        self._size = size
+        self.size = size
         self._timeout = timeout
         self._lock = threading.Lock()
         self._sync: SyncPool | None = None
@@ -272,7 +272,7 @@ class Pools:
     def sync(self) -> SyncPool:
         with self._lock:
             if self._sync is None or self._sync.kept.pid != os.getpid():
-                self._sync = SyncPool(self.url(), self._schema, self._size, self._timeout, self._outage)
+                self._sync = SyncPool(self.url(), self._schema, self.size, self._timeout, self._outage)
             return self._sync
 
     async def of_this_loop(self) -> AsyncPool:
@@ -281,7 +281,7 @@ class Pools:
         if pool is None or pool.kept.pid != os.getpid():
             self._drop_ended_loops()
             pool = self._async[loop] = AsyncPool(
-                self.url(), self._schema, self._size, self.patience, self._timeout, self._outage
+                self.url(), self._schema, self.size, self.patience, self._timeout, self._outage
             )
         return pool
 
