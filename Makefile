@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-recipes storm-recipes docs docs-serve release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-recipes storm-recipes docs docs-serve release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,10 +42,19 @@ tools:
 	@scripts/setup-tests
 	@scripts/get-chromium
 
-test-matrix: .venv/.ready  ## the engine's tests on PostgreSQL 15 to 18
+ENGINE := tests/engine tests/sql tests/app
+
+test-matrix: .venv/.ready  ## the engine's tests on PostgreSQL 15 to 18, and on the newest behind PgBouncer in transaction mode
 	@set -e; for version in $(VERSIONS); do echo "PostgreSQL $$version"; \
-	  PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions $$version) \
-	    $(BIN)/pytest -n 2 tests/engine tests/sql tests/app; done
+	  PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions $$version) $(BIN)/pytest -n 2 $(ENGINE); done
+	@$(MAKE) --no-print-directory test-pooled VERSION=$(lastword $(VERSIONS))
+
+test-pooled: VERSION ?= 18
+test-pooled: .venv/.ready  ## the engine's tests behind PgBouncer in transaction mode: make test-pooled VERSION=16
+	@scripts/setup-tests
+	@echo "PostgreSQL $(VERSION) behind PgBouncer"; \
+	  PENSTOCK_TESTS_POOLED=1 PENSTOCK_PG_BIN=$$($(BIN)/python -m tests.postgres_versions $(VERSION)) \
+	    $(BIN)/pytest -n 2 $(ENGINE)
 
 lint: .venv/.ready
 	$(BIN)/ruff check

@@ -74,7 +74,9 @@ def test_pg_cron_is_told_what_to_do_where_no_worker_is(penstock: Command, app: P
         [led] = findings(penstock, code=0)["pg_cron"]
         assert (led["level"], line in led["text"]) == ("ok", True)
         connection.execute("insert into cron.job values ('select penstock.maintain()', true)")
-    assert [each["text"] for each in findings(penstock, code=0)["pg_cron"]] == ["tends the queues"]
+        assert [each["text"] for each in findings(penstock, code=0)["pg_cron"]] == ["tends the queues"]
+        connection.execute("drop schema cron cascade")
+    app.migrate(without=["supabase"])
 
 
 def test_what_is_wrong_is_named_with_what_to_do(
@@ -149,8 +151,12 @@ def test_a_login_without_rights_is_told_which(homeless: Command, penstock: Comma
             assert bad["do"] == f"as an administrator: grant service_role to {login}"
             assert any(f"grant authenticated to {login}" in each["do"] for each in warnings)
             admin.execute(f"grant service_role, anon, authenticated to {login}".encode())
-            assert [each["level"] for each in findings(homeless, code=0)["rights"]] == ["ok"]
+            admin.execute("create schema cron; create table cron.job (command text, active boolean)")
+            found = findings(homeless, code=0)
+            assert [each["level"] for each in found["rights"]] == ["ok"]
+            assert "pg_cron" not in found, "which is nobody's business that may not look into it"
         finally:
+            admin.execute("drop schema if exists cron cascade")
             admin.execute(f"drop owned by {login}; drop role {login}".encode())
 
 

@@ -163,6 +163,7 @@ def test_who_begins_to_wait_in_a_transaction_that_commits_late_is_woken(hands: H
     assert sorted(waiting(hand)) == sorted([patient.lease, other.lease])
 
 
+@pytest.mark.needs_session("finds its session by its process")
 def test_who_stops_waiting_while_its_number_is_renewed_waits_no_more(hands: Hands) -> None:
     hand, leading = hands(), hands()
     leader, patient = hand.worker(seconds=3600), hand.worker("patient", seconds=3600)
