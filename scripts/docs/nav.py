@@ -47,8 +47,8 @@ NAV: list[Entry] = [
             },
             {
                 "Libraries": [
-                    "guides/supabase.md", "guides/pgmq.md", "guides/sqlalchemy.md", "guides/opentelemetry.md",
-                    "guides/sentry.md", "guides/structlog.md",
+                    "guides/django.md", "guides/supabase.md", "guides/pgmq.md", "guides/sqlalchemy.md",
+                    "guides/opentelemetry.md", "guides/sentry.md", "guides/structlog.md",
                 ]
             },
             {
