@@ -16,7 +16,7 @@ import pytest
 from msgspec import Raw
 from psycopg.conninfo import make_conninfo
 
-from penstock import embedded
+from penstock import Penstock, embedded
 from penstock.engine import commands
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.migrate import migrate
@@ -137,10 +137,14 @@ async def test_a_login_that_may_create_roles_creates_them_and_acts_as_them(clust
 
 async def test_without_the_right_to_create_roles_everything_works_but_requests_of_users(cluster: Cluster) -> None:
     url = cluster.database(cluster.login())
-    migrate(url)
+    migrate(url, with_=["supabase"])
     await work(url)
     with pytest.raises(RolesMissing, match='role "authenticated" does not exist') as told:
         await start_as_a_user(url)
+    async with Penstock(url) as app:
+        with pytest.raises(RolesMissing, match='role "anon" does not exist'):
+            async with app.database.acting_as("anon", "{}"):
+                pass
     assert "create role" in str(told.value)
     assert "secret" not in str(told.value)
 
@@ -166,7 +170,9 @@ async def test_supabase_s_own_roles_are_used_as_they_are(cluster: Cluster) -> No
            create role service_role nologin noinherit bypassrls;
            grant anon, authenticated, service_role to postgres"""
     )
-    migrate(url)
+    with psycopg.connect(cluster.as_admin(), autocommit=True) as theirs:
+        theirs.execute("create schema auth; create function auth.uid() returns uuid language sql return null::uuid")
+    migrate(url, with_=["supabase"])
     await start_as_a_user(url)
     await work(url)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -174,9 +180,13 @@ async def test_supabase_s_own_roles_are_used_as_they_are(cluster: Cluster) -> No
         assert connection.execute("select count(*) from penstock.jobs, penstock.kinds").fetchone() == (0,)
         connection.execute("select penstock.enqueue('export')")
         assert connection.execute("select count(*) from penstock.jobs").fetchone() == (1,)
+        connection.execute("insert into public.jobs (type) values ('reading')")
+        assert connection.execute("select status from public.jobs where type = 'reading'").fetchone() == ("queued",)
+        connection.execute("select * from public.claim_tasks('w')")
         connection.execute("set role anon")
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute("select id from penstock.jobs")
+        for table in ("penstock.jobs", "public.jobs", "public.job_tasks"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(f"select id from {table}".encode())
 
 
 @pytest.mark.parametrize("bypass", ["", "bypassrls"], ids=["ours", "as Supabase's"])

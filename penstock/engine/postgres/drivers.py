@@ -6,8 +6,8 @@ whoever passes one has imported it.
 """
 
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 import psycopg
@@ -110,17 +110,12 @@ class AsyncActingAs:
         self._identity = [role, claims]
 
     async def run(self, statement: Statement[T]) -> T:
-        try:
+        with explaining_roles():
             async with self._connection.pipeline():
-                await psycopg.AsyncCursor(self._connection).execute(_ACT_AS, self._identity)
+                await psycopg.AsyncCursor(self._connection).execute(ACT_AS, self._identity)
                 cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
                 await cursor.execute(in_schema(statement.text, self._schema).encode(), statement.params)
                 rows = await cursor.fetchall()
-        except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
-            # by where it was raised, because its words may be in any language
-            if error.diag.source_function == "call_string_check_hook":
-                raise RolesMissing(_WITHOUT_ROLES.format(error.diag.message_primary)) from error
-            raise
         return statement.read(rows)
 
     async def copy(self, _: Copy, /) -> None:
@@ -130,7 +125,19 @@ class AsyncActingAs:
 _WITHOUT_ROLES = """{}: requests of users run under the roles anon, authenticated and service_role.
 As an administrator of the database `create role … nologin noinherit` those it does not have,
 `grant anon, authenticated, service_role to` the login of this application, and run `penstock migrate`."""
-_ACT_AS = "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
+ACT_AS = "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
+
+
+@contextmanager
+def explaining_roles() -> Iterator[None]:
+    """Says what to do where the roles of requests are missing, or may not be acted as."""
+    try:
+        yield
+    except (psycopg.errors.InvalidParameterValue, psycopg.errors.InsufficientPrivilege) as error:
+        # by where it was raised, because its words may be in any language
+        if error.diag.source_function == "call_string_check_hook":
+            raise RolesMissing(_WITHOUT_ROLES.format(error.diag.message_primary)) from error
+        raise
 
 
 class DBAPI:

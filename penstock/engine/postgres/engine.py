@@ -15,6 +15,7 @@ from penstock.engine.commands import CompleteAndEnqueue, ExistingIds
 from penstock.engine.commands.command import Command
 from penstock.engine.faults import Outage
 from penstock.engine.postgres.drivers import (
+    ACT_AS,
     AsyncActingAs,
     AsyncPsycopg,
     AsyncRunner,
@@ -23,6 +24,7 @@ from penstock.engine.postgres.drivers import (
     arun_one,
     arun_script,
     async_runner_for,
+    explaining_roles,
     run_one,
     run_script,
     runner_for,
@@ -125,9 +127,8 @@ class PostgresEngine:
     async def acting_as(self, role: str, claims: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """A connection in a transaction under a user's role and claims, for tables of an application's own."""
         async with (await self.pools.of_this_loop()).connection() as connection, connection.transaction():
-            await connection.execute(
-                "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true)", [role, claims]
-            )
+            with explaining_roles():
+                await connection.execute(ACT_AS, [role, claims])
             yield connection
 
     # Enqueueing, on our connection or the caller's.

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from penstock.engine.postgres.statement import Row
+from penstock.server.rest.catalog import MAX_BYTES
 from penstock.server.rest.errors import JSON, Refused
 
 SINGLE = "application/vnd.pgrst.object+json"
@@ -28,7 +29,18 @@ class Answer:
 
 
 def read_answer(rows: Sequence[Row]) -> Answer:
-    return Answer(*rows[0])
+    body, count = rows[0]
+    if body is None:
+        raise Refused(413, "54000", f"the answer is over {MAX_BYTES:,} bytes: ask for fewer rows or columns")
+    return Answer(body, count)
+
+
+def as_list(rows: str) -> str:
+    """A statement's text that makes a JSON array of a query's rows, and none of one that is too large."""
+    return (
+        f"select case when coalesce(sum(octet_length(row)), 0) <= {MAX_BYTES} "
+        f"then '[' || coalesce(string_agg(row, ','), '') || ']' end, count(*) from ({rows}) as found (row)"
+    )
 
 
 def wants_one(request: Request) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from penstock.engine.postgres.statement import Statement
-from penstock.server.rest.answers import Answer, read_answer
+from penstock.server.rest.answers import Answer, as_list, read_answer
 from penstock.server.rest.catalog import FUNCTIONS, SCHEMAS, Function
 from penstock.server.rest.errors import Refused
 
@@ -67,10 +67,7 @@ def call(schema: str, name: str, function: Function, arguments: Collection[str],
     if given:
         types = ", ".join(f'"{each}" {function.arguments[each]}' for each in given)
         source = f"json_to_record(%s::json) as given({types}) cross join lateral {source}"
-    answer = {
-        "value": "json_agg(answer)->0",
-        "values": "coalesce(json_agg(answer), '[]'::json)",
-        "rows": "coalesce(json_agg(row_to_json(answer)), '[]'::json)",
-    }[function.shape]
-    text = f"select coalesce(({answer})::text, 'null'), count(*) from {source} as answer"
+    made = "row_to_json(answer)" if function.shape == "rows" else "to_json(answer)"
+    rows = f"select {made}::text from {source} as answer"
+    text = f"select coalesce(({rows}), 'null'), 1" if function.shape == "value" else as_list(rows)
     return Statement(text, [body.decode()] if given else [], read_answer)

@@ -12,6 +12,7 @@ Shape = Literal["rows", "values", "value"]
 """What a function returns: rows of columns, a list of values, or one value."""
 
 MAX_ROWS = 1000
+MAX_BYTES = 16_777_216
 """That one answer has."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from penstock.engine.postgres.statement import Statement
-from penstock.server.rest.answers import Answer, read_answer
+from penstock.server.rest.answers import Answer, as_list, read_answer
 from penstock.server.rest.catalog import MAX_ROWS, VIEWS, View
 from penstock.server.rest.errors import Refused
 
@@ -39,7 +39,7 @@ class Query:
                              self.params, read_answer)  # fmt: skip
         names = ", ".join(f'"{each}"' for each in self.columns)
         rows = f"select {names} {source} {self.order} limit %s offset %s"
-        text = f"select coalesce(json_agg(row_to_json(found)), '[]')::text, count(*) from ({rows}) as found"
+        text = as_list(f"select row_to_json(chosen)::text from ({rows}) as chosen")
         return Statement(text, [*self.params, self.limit, self.offset], read_answer)
 
 

@@ -91,7 +91,8 @@ async def test_the_guide_s_worker_runs(site: Served, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings(
     "ignore:The '.*' parameter is deprecated. Please configure it in the http client:DeprecationWarning"
 )
-async def test_supabase_py_calls_and_reads(site: Served) -> None:
+async def test_supabase_py_calls_and_reads(site: Served, connect: Connect) -> None:
+    connect().execute("select pgmq.create('q')")
     client: Any = await acreate_client(site.address, mint(SECRET, role="service_role"))
     user: Any = await acreate_client(site.address, mint(SECRET, "ada"))
     try:
@@ -115,6 +116,10 @@ async def call_and_read(client: Any, user: Any) -> None:
     assert found.data["progress"]["docsComplete"] == 1
     waiting = await client.table("job_tasks").select("*").eq("status", "pending").order("sequence").limit(5).execute()
     assert [each["sequence"] for each in waiting.data] == [1]
+    queue = client.schema("pgmq_public")
+    assert (await queue.rpc("send", {"queue_name": "q", "message": {"n": 1}}).execute()).data == [1]
+    [message] = (await queue.rpc("read", {"queue_name": "q", "sleep_seconds": 5, "n": 5}).execute()).data
+    assert message["message"] == {"n": 1}
     with pytest.raises(APIError) as refused:
         await client.rpc("no_such_function", {}).execute()
     assert refused.value.code == "PGRST202"

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from penstock.server.rest import answers
 from tests.kit.fixtures import Connect
 from tests.server.api import Api
 from tests.server.rest.conftest import Rest
@@ -43,6 +46,19 @@ async def test_one_row_is_an_object_and_nothing_is_taken_where_it_is_not_one(api
     # the refused read has hidden nothing
     first = await api.service.post("/rest/v1/rpc/read", {"queue_name": "q", "n": 1}, headers=headers)
     assert (first.json()["message"], first.json()["read_ct"]) == ({"n": 1}, 1)
+
+
+async def test_an_answer_that_is_too_large_is_refused_and_takes_nothing(
+    service: Rest, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect().execute("select pgmq.create('q'), pgmq.send('q', jsonb_build_object('text', repeat('x', 1000)))")
+    monkeypatch.setattr(answers, "MAX_BYTES", 500)
+    headers = {"Content-Profile": "pgmq_public"}
+    answer = await service.ask.post("/rest/v1/rpc/read", {"queue_name": "q"}, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (413, "54000")
+    monkeypatch.undo()
+    [message] = (await service.ask.post("/rest/v1/rpc/read", {"queue_name": "q"}, headers=headers)).json()
+    assert message["read_ct"] == 1
 
 
 async def test_too_many_at_once_are_refused(service: Rest) -> None:
