@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
+import psycopg
 import pytest
 
+from penstock import embedded
 from tests.kit.until import wait_until
 
 T = TypeVar("T")
@@ -150,14 +152,16 @@ def _check_summary(program: Program, key: str) -> None:
     assert key not in program.said
 
 
-def test_a_second_up_finds_its_keys_and_jobs(tmp_path: Path, programs: list[Program]) -> None:
+def test_a_second_up_finds_its_keys_and_jobs_and_adapters(tmp_path: Path, programs: list[Program]) -> None:
     ids = []
-    for _ in range(2):
-        program = Program(tmp_path, "up", "shouting:app", "--port", "0")
+    for options in (["--with", "pgmq"], []):
+        program = Program(tmp_path, "up", "shouting:app", "--port", "0", *options)
         programs.append(program)
         program.wait_until_up()
         key = (tmp_path / ".penstock" / "service-key").read_text()
         ids.append(program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, key)[1]["id"])
+        with psycopg.connect(embedded.running_url(tmp_path / ".penstock") or "") as connection:
+            assert connection.execute("select count(*) from pgmq.list_queues()").fetchone() == (0,)
         assert program.end(signal.SIGTERM) == 0
     assert ids[0] != ids[1]
 

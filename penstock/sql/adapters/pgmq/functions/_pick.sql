@@ -11,7 +11,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_tag bytea := pgmq._tag(p_queue.number);
-  v_any boolean := p_conditional = '{}';
+  v_any boolean := coalesce(p_conditional = '{}', true);
   v_floor penstock.floors;
   v_mark record;
   v_paused boolean;

@@ -54,6 +54,12 @@ create table pgmq.meta (
   queue text not null generated always as (lower(queue_name)) stored constraint meta_queue_key unique,
   constraint number_fits_into_an_id check (number < 1048576)
 );
+-- From anywhere, so that messages which were left as jobs when all this was removed are no messages of queues that come after.
+do $$
+begin
+  execute format('alter table pgmq.meta alter column number restart with %s', 1 + floor(random() * 500000)::int);
+end
+$$;
 comment on column pgmq.meta.number is
   'Of this queue and no other, even one of the same name after it was dropped.';
 comment on column pgmq.meta.queue is
