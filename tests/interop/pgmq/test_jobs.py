@@ -127,6 +127,21 @@ def test_what_waits_for_a_message_goes_on_when_it_is_archived_and_is_cancelled_w
     assert [each and each.state for each in states] == [JobState.READY, JobState.CANCELLED]
 
 
+def test_a_reader_that_keeps_its_transaction_holds_up_no_other_queue(
+    sql: Sql, queue: str, app: Penstock, pgmq_url: str
+) -> None:
+    sql("select pgmq.send_batch(%s, array['1', '2', '3']::jsonb[], 3600)", queue)
+    app.engine.enqueue([NewJob(kind="elsewhere", queue="elsewhere", delay=3600) for _ in range(3)])
+    due = "update penstock.jobs set run_at = now() where queue = any(%s) returning 1"
+    assert len(sql(due, [queue.lower(), "elsewhere"])) == 6
+    with psycopg.connect(pgmq_url) as reader:
+        assert reader.execute("select msg_id from pgmq.read(%s, 60, 1)", [queue]).fetchall() == [(1,)]
+        assert sql("select msg_id from pgmq.read(%s, 60, 9)", queue) == [(2,), (3,)]
+        sql("select penstock.promote()")
+        lease = app.engine.run(commands.OpenLease("worker", queues=["elsewhere"]))
+        assert len(app.engine.run(commands.Claim(lease, "elsewhere", 9))) == 3
+
+
 def test_of_many_who_read_at_once_each_message_is_had_by_one(sql: Sql, queue: str, pgmq_url: str) -> None:
     sent = 400
     sql("select pgmq.send_batch(%s, (select array_agg(to_jsonb(n)) from generate_series(1, %s) as n))", queue, sent)

@@ -1,5 +1,6 @@
--- Locks up to p_limit visible messages of a queue, the first ones first, and returns the ids of their jobs. Of the usual priority
--- it looks from the queue's floor on, as a claim does: see penstock.pick_ready(). Must use jobs_ready.
+-- Locks up to p_limit visible messages of a queue and returns the ids of their jobs: those that are visible again first, then in
+-- the order of their numbers. Of the usual priority it looks from the queue's floor on, as a claim does: see
+-- penstock.pick_ready(). Must use jobs_ready.
 create or replace function pgmq._pick(p_queue pgmq.meta, p_limit int, p_conditional jsonb)
 returns uuid[]
 language plpgsql
@@ -17,9 +18,8 @@ declare
   v_paused boolean;
   v_urgent boolean;
   v_front boolean;
-  v_picked uuid[] := '{}';
+  v_picked uuid[];
 begin
-  perform pgmq._promote();
   select * into v_floor from penstock.floors where queue = p_queue.queue and line = 0 order by number desc limit 1;
   if v_floor.raised_at >= penstock.clock() - interval '50 milliseconds' is not true then
     v_floor := penstock.raise_floor(p_queue.queue);
@@ -32,16 +32,17 @@ begin
                   where state = 'ready' and queue = p_queue.queue and (quota is not null)::int = 0 and priority = 0 and turn < 0)
     into v_paused, v_urgent, v_front;
   if v_paused then
-    return v_picked;
+    return '{}';
   end if;
+  v_picked := pgmq._due(p_queue, p_limit, p_conditional);
   if v_urgent then
-    v_picked := array(
+    v_picked := v_picked || array(
       select id from penstock.jobs
        where state = 'ready' and queue = p_queue.queue and (quota is not null)::int = 0 and priority > 0
          and kind = p_queue.queue and pgmq._tag_of(id) = v_tag
          and (v_any or pgmq._message(id, args, options) @> p_conditional)
        order by priority desc, turn, id
-       limit p_limit
+       limit p_limit - cardinality(v_picked)
          for update skip locked);
   end if;
   if v_front then
