@@ -43,8 +43,8 @@ def _function(adapter: str, shape: Shape, required: str, optional: str = "", **m
     return Function(adapter, given | _typed(optional), frozenset(given), shape, most)
 
 
-def _view(insertable: str, others: str) -> View:
-    return View("supabase", _typed(insertable) | _typed(others), frozenset(_typed(insertable)))
+def _view(columns: str, insertable: str) -> View:
+    return View("supabase", _typed(columns), frozenset(insertable.split()))
 
 
 def _typed(text: str) -> dict[str, str]:
@@ -82,19 +82,21 @@ FUNCTIONS: Mapping[str, Mapping[str, Function]] = {
 VIEWS: Mapping[str, Mapping[str, View]] = {
     "public": {
         "jobs": _view(
-            "user_id text, type text, params jsonb, status text",
-            "id uuid, progress jsonb, output jsonb, error text, "
+            "id uuid, user_id text, type text, params jsonb, status text, progress jsonb, output jsonb, error text, "
             "created_at timestamptz, started_at timestamptz, completed_at timestamptz",
+            insertable="user_id type params status",
         ),
         "job_tasks": _view(
-            "job_id uuid, task_type text, sequence integer, status text, input jsonb, max_attempts integer",
-            "id uuid, user_id text, output jsonb, worker_id text, attempts integer, error text, "
+            "id uuid, job_id uuid, user_id text, task_type text, sequence integer, status text, input jsonb, "
+            "output jsonb, worker_id text, attempts integer, max_attempts integer, error text, "
             "created_at timestamptz, claimed_at timestamptz, completed_at timestamptz",
+            insertable="job_id task_type sequence status input max_attempts",
         ),
         "job_artifacts": _view(
-            "job_id uuid, task_id uuid, artifact_type text, storage_path text, public_url text, content_type text, "
-            "file_size_bytes bigint, duration_seconds double precision",
-            "id uuid, user_id text, created_at timestamptz",
+            "id uuid, job_id uuid, task_id uuid, user_id text, artifact_type text, storage_path text, public_url text, "
+            "content_type text, file_size_bytes bigint, duration_seconds double precision, created_at timestamptz",
+            insertable="job_id task_id artifact_type storage_path public_url content_type file_size_bytes "
+            "duration_seconds",
         ),
     },
     "pgmq_public": {},

@@ -11,7 +11,7 @@ select p.proargnames[:p.pronargs], array(select format_type(t, null) from unnest
 """
 _COLUMNS = """
 select attname, replace(format_type(atttypid, null), 'timestamp with time zone', 'timestamptz')
-  from pg_attribute where attrelid = %s::regclass and attnum > 0
+  from pg_attribute where attrelid = %s::regclass and attnum > 0 order by attnum
 """
 
 
@@ -39,4 +39,6 @@ def test_views_are_those_of_the_database(connect: Connect) -> None:
     for schema, views in VIEWS.items():
         for name, view in views.items():
             columns = connection.execute(_COLUMNS, [f"{schema}.{name}"]).fetchall()
-            assert dict(columns) == view.columns, name
+            # in its order too, in which rows are shown
+            assert columns == list(view.columns.items()), name
+            assert view.insertable <= view.columns.keys()
