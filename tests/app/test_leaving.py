@@ -13,13 +13,13 @@ from tests.app.conftest import CountJobs
 from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
+pytestmark = pytest.mark.needs_session("counts the connections to the server itself")
+
 OURS = b"select count(*) from pg_stat_activity where application_name = 'penstock' and datname = current_database()"
 
 HEAD = """
 import asyncio, os, sys, threading
 from penstock import Penstock
-
-pytestmark = pytest.mark.needs_session("cuts, delays or counts the connections to the server itself")
 app = Penstock(sys.argv[1])
 @app.job
 def send(to): ...
