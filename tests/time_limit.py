@@ -22,6 +22,8 @@ import _pytest
 import pluggy
 import pytest
 
+from tests.kit.pooler import POOLED
+
 SECONDS = 120.0
 """For each of set-up, test and tear-down: on idle cores the slowest takes a tenth of it."""
 AGAIN = 15.0
@@ -56,7 +58,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> Phase:
 
 def _seconds(item: pytest.Item) -> float:
     marked = item.get_closest_marker("time_limit")
-    return float(marked.args[0]) if marked else SECONDS
+    seconds = float(marked.args[0]) if marked else SECONDS
+    # a hand with a clock of its own sends four statements for one there
+    return 4 * seconds if POOLED else seconds
 
 
 @contextmanager
