@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-recipes storm-recipes docs docs-serve release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-recipes storm-recipes docs docs-serve release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ lint: .venv/.ready
 
 types: .venv/.ready
 	$(BIN)/mypy
+
+test-django: .venv/.ready  ## a Django project's tests and its worker on Django 5.2, 6.0 and 6.1; needs a Python 3.12
+	@$(BIN)/python -m tests.interop.django.versions $(ARGS)
 
 # the release before the next one, for tests/versions: make previous-release VERSION=v0.1.0
 previous-release:

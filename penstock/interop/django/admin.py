@@ -59,7 +59,8 @@ class ByQueue(_ByChoice):
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         del request, model_admin
-        return [(each.name, each.name) for each in Queues(_engine()).list()]
+        names = {*the_app().queue_names, *(each.name for each in Queues(_engine()).list())}
+        return [(name, name) for name in sorted(names)]
 
 
 class ByKind(_ByChoice):

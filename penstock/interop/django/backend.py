@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -129,7 +129,7 @@ class PenstockBackend(framework.BaseTaskBackend):
             return None
         after = job.options.get("run_after")
         said: dict[str, Any] = {"priority": job.priority, "queue_name": job.queue, "backend": self.alias}
-        said["run_after"] = None if after is None else timezone.datetime.fromisoformat(after)
+        said["run_after"] = None if after is None else datetime.fromisoformat(after)
         try:
             return task.using(**said)
         except InvalidTask:

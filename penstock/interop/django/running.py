@@ -3,6 +3,7 @@
 import inspect
 import os
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -29,18 +30,27 @@ from penstock.outcome import OUTCOMES, Failure
 
 def add_handler(app: DjangoPenstock, task: AnyTask) -> Handler[..., Any]:
     """The handler of a task: its kind is the path of the task, its arguments are {"args": […], "kwargs": {…}}."""
-    kind = task.module_path
-    if (made := app.handlers_of_tasks.get(kind)) is not None:
+    made = app.handlers_of_tasks.get(task.module_path)
+    if made is not None:
         return made
+    with _adding:
+        return app.handlers_of_tasks.get(task.module_path) or _add(app, task)
+
+
+_adding = threading.Lock()
+"""Two requests may be the first to enqueue a task."""
+
+
+def _add(app: DjangoPenstock, task: AnyTask) -> Handler[..., Any]:
     if not app.handlers_of_tasks:
         app.on_failure(tell_of_failure)
     function = _async_handler(task) if inspect.iscoroutinefunction(task.func) else _handler(task)
     function.__name__, function.__qualname__ = task.func.__name__, task.func.__qualname__
     function.__module__, function.__doc__ = task.func.__module__, task.func.__doc__
     options = job_options(task, task.get_backend().options)
-    decorate = app.job(kind=kind, queue=task.queue_name, priority=int(task.priority), **options)
+    decorate = app.job(kind=task.module_path, queue=task.queue_name, priority=int(task.priority), **options)
     handler: Handler[..., Any] = decorate(function)
-    app.handlers_of_tasks[kind] = handler
+    app.handlers_of_tasks[task.module_path] = handler
     return handler
 
 

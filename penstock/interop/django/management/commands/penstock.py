@@ -2,6 +2,7 @@
 
 import os
 import sys
+from argparse import ArgumentParser
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -19,13 +20,21 @@ class Command(BaseCommand):
 
     def run_from_argv(self, argv: list[str]) -> None:
         # its own options are for Penstock's command line, --help among them
-        run(argv[2:])
+        run(own_arguments(argv[2:]))
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("arguments", nargs="*")
 
     def handle(self, *_: Any, arguments: list[str], **__: Any) -> None:
         run(arguments)
+
+
+def own_arguments(given: list[str]) -> list[str]:
+    """Without those that Django has read before: --settings and --pythonpath."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--settings")
+    parser.add_argument("--pythonpath")
+    return parser.parse_known_args(given)[1]
 
 
 def run(arguments: list[str]) -> NoReturn:

@@ -45,6 +45,10 @@ class TheAdmin(TestCase):
         self.assertEqual(self.listed(), [waiting.id, failed.id])
         self.assertEqual(self.listed(state="failed"), [failed.id])
         self.assertEqual(self.listed(queue="queue_1"), [waiting.id])
+        self.assertEqual(self.listed(queue="default"), [failed.id])
+        offered = self.client.get(LIST).content.decode()
+        for choice in ("state=failed", "queue=default", "queue=queue_1", f"kind={tasks.noop.module_path}"):
+            self.assertIn(choice, offered)
         self.assertEqual(self.listed(kind=tasks.noop.module_path), [waiting.id])
         self.assertEqual(self.listed(q="it was WRONG"), [failed.id])
         self.assertEqual(self.listed(q=waiting.id[:20]), [waiting.id])

@@ -1,5 +1,7 @@
 """What the framework asks of a backend: Django has the same of its own backends."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -11,6 +13,7 @@ from django.test import SimpleTestCase, TestCase
 from django.utils import timezone
 
 from penstock.interop.django import ImmediateBackend, PenstockBackend, PenstockTask, app
+from penstock.interop.django.application import DjangoPenstock
 from penstock.interop.django.framework import (
     InvalidTask,
     TaskResultDoesNotExist,
@@ -20,6 +23,8 @@ from penstock.interop.django.framework import (
     task_finished,
     task_started,
 )
+from penstock.interop.django.running import add_handler
+from penstock.interop.django.settings import read_settings
 from penstock.interop.django.testing import run_tasks
 from tests.interop.django.shop import tasks
 
@@ -64,6 +69,17 @@ class TheBackend(SimpleTestCase):
             task(takes_context=True)(tasks.answer.func)
         with self.assertRaises(TypeError):
             tasks.noop.using(unknown=1)
+
+    def test_two_requests_may_be_the_first_to_enqueue_a_task(self) -> None:
+        fresh = DjangoPenstock(read_settings())
+        barrier = threading.Barrier(8)
+
+        def add(_: int) -> object:
+            barrier.wait()
+            return add_handler(fresh, tasks.noop)
+
+        with ThreadPoolExecutor(8) as threads:
+            self.assertEqual(len(set(threads.map(add, range(8)))), 1)
 
     def test_passes_the_checks(self) -> None:
         self.assertEqual([each for each in run_checks() if "penstock" in str(each.id)], [])
