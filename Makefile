@@ -96,7 +96,7 @@ bench-dashboard: .venv/.ready  ## every page's queries over 1M live and 10M fini
 bench-durable: .venv/.ready  ## handlers that wait beside DBOS and Absurd, claims beside 100,000 that wait; some minutes
 	$(BIN)/python -m bench.durable $(ARGS)
 
-bench-interop: .venv/.ready  ## pgmq's SQL on our engine beside the real pgmq, of the PyPI package pgmq; two minutes
+bench-interop: .venv/.ready  ## pgmq's SQL on our engine beside the real pgmq, our worker on BullMQ's queues beside BullMQ's; three minutes
 	$(BIN)/python -m bench.interop $(ARGS)
 
 bench-recipes: .venv/.ready  ## exports and readings end to end, beside their budgets; two minutes

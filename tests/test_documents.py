@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.redis import fresh_redis
 from tests.run_document import blocks, run
 
 ROOT = Path(__file__).parent.parent
@@ -32,7 +33,8 @@ def _run(document: Path, folder: Path, **environment: str) -> None:
 
 @pytest.mark.parametrize("document", RUN, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_block_of_a_guide_runs(document: Path, url: str, tmp_path: Path) -> None:
-    _run(document, tmp_path, DATABASE_URL=url)
+    redis = {"REDIS_URL": fresh_redis()} if "REDIS_URL" in document.read_text("utf-8") else {}
+    _run(document, tmp_path, DATABASE_URL=url, **redis)
 
 
 def test_what_is_only_shown_is_well_formed() -> None:

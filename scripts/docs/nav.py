@@ -13,7 +13,7 @@ NAV: list[Entry] = [
                 "Coming from": [
                     {"Celery": "coming-from/celery.md"}, {"RQ": "coming-from/rq.md"},
                     {"procrastinate": "coming-from/procrastinate.md"}, {"pg-boss": "coming-from/pg-boss.md"},
-                    {"pgmq": "coming-from/pgmq.md"},
+                    {"pgmq": "coming-from/pgmq.md"}, {"BullMQ": "coming-from/bullmq.md"},
                 ]
             },
         ]
@@ -47,8 +47,8 @@ NAV: list[Entry] = [
             },
             {
                 "Libraries": [
-                    "guides/django.md", "guides/supabase.md", "guides/pgmq.md", "guides/sqlalchemy.md",
-                    "guides/opentelemetry.md", "guides/sentry.md", "guides/structlog.md",
+                    "guides/django.md", "guides/supabase.md", "guides/pgmq.md", "guides/bullmq.md",
+                    "guides/sqlalchemy.md", "guides/opentelemetry.md", "guides/sentry.md", "guides/structlog.md",
                 ]
             },
             {
@@ -56,7 +56,7 @@ NAV: list[Entry] = [
                     "guides/deploying.md", {"Docker, Kubernetes, systemd": "deploy/index.md"},
                     "guides/terminal.md",
                     "guides/operations.md", "guides/monitoring.md", "guides/security.md", "guides/database-rights.md",
-                    "guides/pgbouncer.md", "guides/troubleshooting.md", "guides/faq.md",
+                    "guides/pgbouncer.md", "scale-out.md", "guides/troubleshooting.md", "guides/faq.md",
                 ]
             },
             {"More": ["guides/", "/"]},
@@ -66,6 +66,7 @@ NAV: list[Entry] = [
     {
         "Reference": [
             "reference/settings.md", "reference/commands.md", "reference/http.md", "reference/sql.md",
+            "reference/engines.md",
             {
                 "Python": [
                     "reference/python/application.md", "reference/python/handlers.md", "reference/python/context.md",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.docs.reference import commands, http, python, settings, sql
+from scripts.docs.reference import commands, engines, http, python, settings, sql
 
 
 def reference() -> Iterator[tuple[Path, str]]:
@@ -12,6 +12,7 @@ def reference() -> Iterator[tuple[Path, str]]:
     yield folder / "sql.md", sql.page()
     yield folder / "settings.md", settings.page()
     yield folder / "commands.md", commands.page()
+    yield folder / "engines.md", engines.page()
     yield folder / "http.md", http.page()
     for name, text in python.pages():
         yield folder / "python" / f"{name}.md", text
