@@ -84,9 +84,12 @@ class Notifications:
             async with asyncio.timeout(within):
                 await self._echoed.wait()
         except TimeoutError:
+            # after a while in which nothing of this program ran, it may have come and not have been read
+            self._read_from(connection)
             if self.broken.is_set():
                 raise psycopg.OperationalError("the listening connection was lost") from None
-            return False
+            if not self._echoed.is_set():
+                return False
         finally:
             self.stop_reading()
         with cut_after(self._engine.pools.patience, connection):

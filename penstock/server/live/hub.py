@@ -85,6 +85,7 @@ class Hub:
         self._topics: dict[UUID, Topic] = {}
         self._looker = Looker(engine, self._topics, self._tell)
         self._ear = _Ear(engine, self)
+        self._eye = _Eye(self)
         self._pulse = _Pulse(keep_alive)
         self._started = False
         self._leaving = False
@@ -94,7 +95,7 @@ class Hub:
         none when there is no such job. Whether the caller may see it is for whoever calls this to know."""
         if not self._started:
             self._started = True
-            for loop in (self._looker, self._ear, self._pulse):
+            for loop in (self._looker, self._ear, self._eye, self._pulse):
                 loop.start()
         topic = self._topics.get(job_id)
         if topic is None:
@@ -140,7 +141,7 @@ class Hub:
 
     async def aclose(self) -> None:
         self.leave()
-        for loop in (self._ear, self._looker, self._pulse):
+        for loop in (self._ear, self._eye, self._looker, self._pulse):
             await loop.stop()
 
     def hear(self, payload: str) -> None:
@@ -149,8 +150,13 @@ class Hub:
         if notification.id in self._topics:
             self._looker.look_at((notification.id,), ended=notification.state is None or notification.state.final)
 
-    def look_at_all(self, *, unsure: bool = False) -> None:
-        self._looker.look_at(self._topics, unsure=unsure)
+    def look_at_all(self) -> None:
+        """Whatever nobody was told of. Whether it is watched, the database may not know."""
+        self._looker.look_at(self._topics, unsure=True)
+
+    def poll(self) -> None:
+        """Whoever is joining looks for itself."""
+        self._looker.look_at([id for id, topic in self._topics.items() if topic.state is not None])
 
     async def _open(self, topic: Topic) -> None:
         """The first look. Watched before looked at: what happens in between is told."""
@@ -199,7 +205,7 @@ class Hub:
 
 
 class _Ear(Loop):
-    """Listens; polls where notifications do not arrive."""
+    """Listens, where notifications arrive."""
 
     name = "listening for watchers"
 
@@ -213,22 +219,34 @@ class _Ear(Loop):
         while True:
             notifications = Notifications(self._engine, ["job"], lambda _, payload: self._hub.hear(payload))
             if not await notifications.open(_ECHO):
-                await self._poll()
+                log.info("notifications do not arrive here (a transaction pooler?): polling for watchers instead")
+                await asyncio.sleep(_LISTEN_AGAIN)
                 continue
             try:
                 self.listening = True
-                self._hub.look_at_all(unsure=True)
+                self._hub.look_at_all()
                 await notifications.broken.wait()
                 log.debug("the connection that listens for watchers was lost; opening another")
             finally:
                 self.listening = False
                 notifications.close()
 
-    async def _poll(self) -> None:
-        log.info("notifications do not arrive here (a transaction pooler?): polling for watchers instead")
-        for _ in range(round(_LISTEN_AGAIN / _POLL)):
-            self._hub.look_at_all()
+
+class _Eye(Loop):
+    """Polls while nothing is heard, for whatever reason: a server that takes no further connection answers all the same
+    on those it has."""
+
+    name = "polling for watchers"
+
+    def __init__(self, hub: Hub) -> None:
+        super().__init__()
+        self._hub = hub
+
+    async def run(self) -> None:
+        while True:
             await asyncio.sleep(_POLL)
+            if not self._hub.listening:
+                self._hub.poll()
 
 
 class _Pulse(Loop):
