@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from penstock import Context, Flow, JobCancelled, JobHandle, JobState, Penstock, SyncContext
+from penstock.engine.commands import ExtendLease
+from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.listener import Notifications
 from penstock.worker.executor import Executor
 from tests.kit.until import soon, until
@@ -239,15 +241,24 @@ async def test_cancelling_a_flow_stops_its_running_children(app: Penstock) -> No
     assert {job.state for job in (await app.jobs.alist(parent=handle.id)).jobs} == {JobState.CANCELLED}
 
 
-@pytest.mark.parametrize("idle", [0.0, 0.3], ids=["at once", "after a while"])
+@pytest.mark.parametrize("settled", [False, True], ids=["at once", "after a while"])
 async def test_without_notifications_it_stops_within_about_a_second(
-    app: Penstock, monkeypatch: pytest.MonkeyPatch, idle: float
+    app: Penstock, monkeypatch: pytest.MonkeyPatch, settled: bool
 ) -> None:
     async def hears_nothing(*_: object) -> bool:
         return False
 
     monkeypatch.setattr(Notifications, "_hears", hears_nothing)
-    started = asyncio.Event()
+    started, extended = asyncio.Event(), 0
+    arun = PostgresEngine.arun
+
+    async def counting(engine: PostgresEngine, call: Any) -> Any:
+        nonlocal extended
+        answer = await arun(engine, call)
+        extended += isinstance(call, ExtendLease)
+        return answer
+
+    monkeypatch.setattr(PostgresEngine, "arun", counting)
 
     @app.job
     async def work() -> None:
@@ -255,7 +266,9 @@ async def test_without_notifications_it_stops_within_about_a_second(
         await asyncio.Event().wait()
 
     async with working(app):
-        await asyncio.sleep(idle)  # it has nothing to keep its lease for, and settles down
+        if settled:
+            # when it opened the lease, and when it began to keep it: it has nothing to keep it for, and pauses
+            await until(lambda: extended >= 2)
         handle = await work.aenqueue()
         await soon(started.wait())
         await cancel(handle, within=2.0)
