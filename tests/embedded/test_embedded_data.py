@@ -29,6 +29,9 @@ def test_a_new_server_is_set_up_for_penstock(fresh: Path) -> None:
         assert ask(postgres.url, "show max_connections") == "200"
         assert ask(postgres.url, "show fsync") == "on"
         assert ask(postgres.url, "select count(*) from pg_hba_file_rules where auth_method <> 'scram-sha-256'") == 0
+        # our password is random, and hashing it takes most of the time of connecting; those of others are theirs
+        assert ask(postgres.url, "select rolpassword ~ '^SCRAM-SHA-256[$]1:' from pg_authid where rolcanlogin")
+        assert ask(postgres.url, "show scram_iterations") == "4096"
     assert stat.S_IMODE(fresh.stat().st_mode) & 0o066 == 0, "others may not look into the folder"
     assert (fresh / ".gitignore").read_text() == "*\n"
 
