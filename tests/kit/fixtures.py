@@ -1,10 +1,11 @@
 """A real Postgres for the tests: one embedded server for the whole run, and a database of its own for each test."""
 
+import gc
 import hashlib
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_configure(config: pytest.Config) -> None:
     slow.ask(config.option.markexpr)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Half a million objects stay until the end: nobody need look through them again and again for what may go."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 CACHE = Path(__file__).resolve().parent.parent.parent / ".cache"
