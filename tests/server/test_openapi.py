@@ -4,12 +4,17 @@ When slow tests are asked for, at random and for much longer.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import pytest
 import requests
 import schemathesis
+from schemathesis.checks import load_all_checks
 from schemathesis.config import SchemathesisConfig
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
 from schemathesis.specs.openapi import checks
 
 from penstock import Penstock
@@ -23,17 +28,20 @@ Case: TypeAlias = schemathesis.Case[Any]
 pytestmark = [pytest.mark.slow, pytest.mark.time_limit(1800)] if slow.asked_for else []
 
 DESCRIPTION = Server(Penstock("postgresql://nowhere"), ServerSettings()).asgi.openapi()
+OPERATIONS = [(path, method) for path, methods in DESCRIPTION["paths"].items() for method in methods]
 
 LONGEST_URL = 60_000
 """Longer ones are refused by uvicorn's parser, in its own words, before they are a request."""
 ALSO_JOBS = ("/api/jobs/batch", "/api/jobs/tick")
 """GET and DELETE of these mean the job of that id, and are refused for what it is: 422 instead of 405."""
-KNOWS_MORE = ["start_job", "start_batch", "complete_jobs", "upload_artifact", "remember_step"] + [
-    f"{verb}_jobs" for verb in ("fail", "snooze", "release")
-] + ["report_progress", "confirm_cancelled"]  # fmt: skip
+KNOWS_MORE = [
+    "start_job", "start_batch", "complete_jobs", "complete_and_enqueue", "fail_jobs", "snooze_jobs", "release_jobs",
+    "upload_artifact", "remember_step", "report_progress", "confirm_cancelled",
+]  # fmt: skip
 """These refuse what the description cannot forbid: unknown kinds, arguments that do not fit, the same job twice."""
 
 
+@cache
 def schema_for(caller: str, examples: int) -> Any:
     """What is sent is varied systematically as the service, which may do everything: it is read the same for all."""
     accepted = ["2xx", "3xx", "401", "403", "404", "409", "410", "429"]
@@ -99,34 +107,68 @@ def running(server: str, template: str, tmp_path_factory: pytest.TempPathFactory
         yield running
 
 
-@pytest.fixture
-def seeds(running: SeededServer) -> Seeds:
-    return running.seed()
-
-
 @pytest.fixture(scope="module")
 def session() -> Iterator[requests.Session]:
     with requests.Session() as session:
         yield session
 
 
-def ask(case: Case, caller: str, running: SeededServer, seeds: Seeds, session: requests.Session) -> None:
-    fit(case, seeds)
-    headers = HEADERS[caller]
-    if len(requests.Request(**case.as_transport_kwargs(running.address)).prepare().url or "") < LONGEST_URL:
-        case.call_and_validate(running.address, session, headers, checks=CHECKS, timeout=30, allow_redirects=False)
+@dataclass(frozen=True)
+class Asking:
+    """Whoever asks, and what there is to ask about."""
+
+    running: SeededServer
+    seeds: Seeds
+    session: requests.Session
+
+    def ask(self, path: str, method: str, caller: str, examples: int) -> None:
+        """What to ask is made here, and not by schemathesis' `parametrize`: that does it while tests are collected, in
+        each process of a run, and took five seconds."""
+
+        def ask(case: Case) -> None:
+            fit(case, self.seeds)
+            sent = requests.Request(**case.as_transport_kwargs(self.running.address)).prepare().url or ""
+            if len(sent) < LONGEST_URL:
+                case.call_and_validate(
+                    self.running.address,
+                    self.session,
+                    HEADERS[caller],
+                    checks=CHECKS,
+                    timeout=30,
+                    allow_redirects=False,
+                )
+
+        load_all_checks()
+        schema = schema_for(caller, examples)
+        build_operation_test(
+            config=schema.config,
+            operation=schema[path][method.upper()],
+            test_func=ask,
+            given_kwargs={},
+            feedback=FeedbackSources(),
+        )()
 
 
-@schema_for("anonymous", 2).parametrize()  # type: ignore[untyped-decorator]
-def test_anybody(case: Case, running: SeededServer, seeds: Seeds, session: requests.Session) -> None:
-    ask(case, "anonymous", running, seeds, session)
+@pytest.fixture
+def asking(running: SeededServer, session: requests.Session) -> Asking:
+    return Asking(running, running.seed(), session)
 
 
-@schema_for("user", 3).parametrize()  # type: ignore[untyped-decorator]
-def test_a_user(case: Case, running: SeededServer, seeds: Seeds, session: requests.Session) -> None:
-    ask(case, "user", running, seeds, session)
+each_operation = pytest.mark.parametrize(
+    ("path", "method"), OPERATIONS, ids=[f"{method.upper()} {path}" for path, method in OPERATIONS]
+)
 
 
-@schema_for("service", 5).parametrize()  # type: ignore[untyped-decorator]
-def test_the_service(case: Case, running: SeededServer, seeds: Seeds, session: requests.Session) -> None:
-    ask(case, "service", running, seeds, session)
+@each_operation
+def test_anybody(path: str, method: str, asking: Asking) -> None:
+    asking.ask(path, method, "anonymous", 2)
+
+
+@each_operation
+def test_a_user(path: str, method: str, asking: Asking) -> None:
+    asking.ask(path, method, "user", 3)
+
+
+@each_operation
+def test_the_service(path: str, method: str, asking: Asking) -> None:
+    asking.ask(path, method, "service", 5)
