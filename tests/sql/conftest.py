@@ -9,9 +9,10 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded.binaries import Version
+from tests import slow
 from tests.kit.fixtures import CACHE
 from tests.postgres_versions import NotToBeHad, bin_folder
-from tests.sql.crowds import Crowd
+from tests.sql.crowds import MOST, Crowd
 from tests.sql.explain import Explained
 
 # Nothing here has to survive a crash, and only a test decides when statistics are gathered.
@@ -26,9 +27,10 @@ _SETTINGS = {
 }
 _CHOSEN = os.environ.get("PENSTOCK_PG_BIN")
 MAJORS = [Version.of(Path(_CHOSEN)).major] if _CHOSEN else [15, 18]
+_SLOW = [pytest.mark.slow] if slow.asked_for else []
 CROWDS = [
-    Crowd(ready, scheduled, finished, analyzed)
-    for ready, scheduled, finished in [(0, 0, 0), (1_000, 1_000, 1_000), (1_000_000, 1_000_000, 1_000_000)]
+    pytest.param(Crowd(each, each, each, analyzed), marks=_SLOW if each == MOST else [])
+    for each in (0, 1_000, MOST)
     for analyzed in (False, True)
 ]
 

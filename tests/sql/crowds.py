@@ -13,8 +13,13 @@ from psycopg.conninfo import make_conninfo
 
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.sql import migrations
+from tests import slow
 from tests.sql import crowd_rows
 from tests.sql.crowd_rows import NOON
+
+MOST = 1_000_000 if slow.asked_for else 250_000
+"""Jobs of each sort in a large crowd. A million take each server 40 s. With fewer than these, the backlog of one tenant
+would not fill two windows of a claim."""
 
 Connection = psycopg.Connection[Any]
 

@@ -16,11 +16,11 @@ from penstock.job import Lease
 from tests.kit.fixtures import Connect
 from tests.sql.blocks import blocks_of, usual_blocks
 from tests.sql.crowd_rows import id_of_finished
-from tests.sql.crowds import Crowd
+from tests.sql.crowds import MOST, Crowd
 
 BATCH = 100
 FEW = Crowd(ready=1_000, scheduled=1_000, finished=1_000)
-MANY = Crowd(ready=1_000_000, scheduled=1_000_000, finished=1_000_000)
+MANY = Crowd(ready=MOST, scheduled=MOST, finished=MOST)
 STILL_MORE = Crowd(ready=5_000_000, scheduled=1_000_000, finished=0)
 
 
@@ -45,7 +45,7 @@ def cost_in(server: str, crowd: Crowd, measure: Callable[[psycopg.Connection[Any
 @pytest.mark.parametrize(
     "crowd",
     [
-        pytest.param(MANY, id="1,000,000 ready and 1,000,000 later"),
+        pytest.param(MANY, id="many ready and many later"),
         pytest.param(STILL_MORE, id="5,000,000 ready and 1,000,000 later", marks=pytest.mark.slow),
     ],
 )
@@ -71,7 +71,7 @@ def test_a_look_up_costs_the_same_in_a_long_history(newest_version: str) -> None
 
     few = cost_in(newest_version, FEW, look_up(FEW))
     many = cost_in(newest_version, MANY, look_up(MANY))
-    figures = f"a look-up read {few} blocks with a history of 1,000 jobs, and {many} with one of 1,000,000"
+    figures = f"a look-up read {few} blocks with a history of 1,000 jobs, and {many} with one of {MOST:,}"
     print(figures)
     # an index may be a level or two deeper
     assert many <= few + 4, figures

@@ -1,5 +1,5 @@
-"""Every statement of a worker's life goes by the index it names: with no other jobs, a thousand or a million of them
-(see crowds.py), and with or without statistics about them."""
+"""Every statement of a worker's life goes by the index it names: with no other jobs, a thousand, or many (see
+crowds.py), and with or without statistics about them."""
 
 from penstock.engine import commands
 from tests.kit import saying
