@@ -62,6 +62,7 @@ def main() -> None:
         assert worker.returncode == 0, log
     finally:
         worker.kill()
+        worker.wait()
     assert {name for name, each in results.items() if each.status == TaskResultStatus.FAILED} == {"raises"}
     assert results["raises"].errors[0].exception_class is ValueError
     assert (results["answer"].return_value, results["flaky"].return_value) == (42, 2)
