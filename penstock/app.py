@@ -4,60 +4,50 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 from uuid import UUID
 
 from msgspec import Raw
 
-from penstock.context import Context, SyncContext
-from penstock.cron import CatchUp, Schedule
 from penstock.database import Home
+from penstock.declarations import Declarations
 from penstock.engine import commands
 from penstock.engine.faults import checked_timeout
 from penstock.engine.protocol import Engine
 from penstock.engine.scheme import is_redis
 from penstock.errors import EngineCannot, InvalidInput, PenstockError
 from penstock.flow import Flow
-from penstock.flow_maker import FlowMaker
 from penstock.handle import JobHandle, JobHandles
-from penstock.handler import Choices, ChoicesOfOne, Handler, Options, elsewhere
+from penstock.handler import Choices, elsewhere
 from penstock.job import NewJob
 from penstock.jobs import Jobs
 from penstock.json import MAX_PAYLOAD, encode_output
-from penstock.kinds import JobDecorator, Kinds, Registry
+from penstock.kinds import Kinds, Registry
 from penstock.middleware import Middleware
 from penstock.operations import Audit, Operations, Operator
-from penstock.outcome import EndHook, FailureHook, Outcome
-from penstock.page import Page
-from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
-from penstock.queue import Queues, Settings, as_json
-from penstock.schedule import CronDecorator, Schedules
-from penstock.sql import quote_schema, read_migrations
+from penstock.outcome import EndHook, FailureHook
+from penstock.queue import Queues
+from penstock.schedule import Schedules
+from penstock.sql import quote_schema
 from penstock.statistics import Errors, Statistics
 from penstock.storage import Artifacts, Storage, Store
 from penstock.storage.links import make_watch_token, signing_secret
 from penstock.usage import Meter
 from penstock.worker import Worker
-from penstock.worker.run import check_slots
 from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
-from penstock.worker.worker import SLOTS
 from penstock.workers import Workers
 
 if TYPE_CHECKING:
     import psycopg
-    from fastapi import APIRouter, FastAPI
+    from fastapi import FastAPI
 
     from penstock.engine.http import HttpEngine
     from penstock.engine.postgres.engine import PostgresEngine
     from penstock.engine.postgres.migrate import Migrated
-    from penstock.handler import AsyncContextHandler, AsyncHandler, SyncContextHandler, SyncHandler
-    from penstock.kinds import BatchDecorator
     from penstock.worker.waker import Waker
 
 P = ParamSpec("P")
@@ -70,7 +60,7 @@ DAYS_KEPT = 7 * 24 * 3600.0
 """Of an event that nobody waits for yet, in seconds."""
 
 
-class Penstock:
+class Penstock(Declarations):
     """Where the jobs live: `url`, else the environment's DATABASE_URL, else an embedded Postgres under `folder`.
 
     `jobs`, else PENSTOCK_JOBS_URL, is where the jobs are when that is Redis, in the queues of BullMQ; or `url` is.
@@ -127,17 +117,9 @@ class Penstock:
         self.errors = Errors(self.engine)
         address = artifacts or os.environ.get("PENSTOCK_ARTIFACTS") or Path(folder) / "artifacts"
         self.artifacts = Artifacts(self.engine, Storage(address, artifacts_kept))
-        self.routers: list[APIRouter] = []
-        self.upload_paths: set[str] = set()
-        self.pages: list[Page] = []
-        self.examples: list[str] = []
         self._signing_secret: str | None = None
         """That of the server which this process has made of it."""
-        self._kinds = Kinds(self.engine, max_payload)
-        self._middleware: list[Middleware] = []
-        self._failure_hooks: list[FailureHook] = []
-        self._end_hooks: list[EndHook] = []
-        self._slots: dict[str, int] = {}
+        super().__init__(Kinds(self.engine, max_payload))
         self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
 
     def operator(self, who: str) -> Operator:
@@ -199,202 +181,6 @@ class Penstock:
         if self._kinds.queues:
             self.engine.run(commands.DeclareQueues(self._kinds.queues))
         return migrated
-
-    def add_migrations(self, application: str, folder: Traversable) -> None:
-        """Tables of the application's own: the SQL files of a folder, named like 0001_tables.sql, are applied once each
-        when the database is migrated. files(__package__) / "migrations" is such a folder."""
-        self.home.migrations[application] = read_migrations(folder)
-
-    def add_routes(self, router: "APIRouter", *, uploads: Iterable[str] = ()) -> None:
-        """Routes of the application's own, served beside the API; penstock.server has what they may need.
-
-        `uploads` are the paths of those that take files: what is sent there may be as large as PENSTOCK_MAX_UPLOAD.
-        """
-        self.routers.append(router)
-        self.upload_paths.update(uploads)
-
-    def add_page(self, path: str, folder: Traversable, *, title: str, about: str = "") -> None:
-        """A page of the application's own: the folder's index.html at `path`, its other files below, none of them with
-        a script or style inside. `/penstock.js` has what they may need; docs/guides/web.md says how."""
-        page = Page(path, folder, title, about)
-        if page in self.pages:
-            return
-        if any(path == other.path for other in self.pages):
-            raise InvalidInput("path", f"{path!r} is another page's already")
-        self.pages.append(page)
-
-    def example(self, command: str) -> None:
-        """A shell command that shows what the application does: `penstock up` proposes it, with the server's address
-        for `{api}`. Say who asks by `penstock token --sub ada --header | curl -H @- {api}/…`: so no key is in `ps`."""
-        self.examples.append(command)
-
-    # Handlers.
-
-    @overload
-    def job(  # type: ignore[overload-overlap]
-        self, function: Callable[Concatenate[Context, P], Awaitable[R | Outcome]], /
-    ) -> "AsyncContextHandler[P, R]": ...
-    @overload
-    def job(self, function: Callable[Concatenate[SyncContext, P], R | Outcome], /) -> "SyncContextHandler[P, R]": ...
-    @overload
-    def job(  # type: ignore[overload-overlap]
-        self, function: Callable[P, Awaitable[R | Outcome]], /
-    ) -> "AsyncHandler[P, R]": ...
-    @overload
-    def job(self, function: Callable[P, R | Outcome], /) -> "SyncHandler[P, R]": ...
-    @overload
-    def job(  # type: ignore[overload-overlap]
-        self, *, batch: int, kind: str | None = None, **options: Unpack[ChoicesOfOne]
-    ) -> "BatchDecorator": ...
-    @overload
-    def job(self, *, kind: str | None = None, **options: Unpack[Choices]) -> "JobDecorator": ...
-    def job(self, *function: Callable[..., Any], kind: str | None = None, **options: Unpack[Choices]) -> Any:
-        """Makes a function a handler. Options: queue, priority, max_attempts, max_snoozes, backoff, timeout, unique…
-
-        Its first parameter may be a Context; the others are its jobs' arguments. The kind is the function's name. Of
-        ready jobs those of a higher priority go first.
-        """
-        decorator = JobDecorator(self._kinds, kind, **options)
-        return decorator(*function) if function else decorator
-
-    def cron(
-        self,
-        cron: str,
-        *,
-        tz: str = "UTC",
-        catch_up: CatchUp = "one",
-        name: str | None = None,
-        args: Mapping[str, Any] | None = None,
-        **options: Unpack[Choices],
-    ) -> CronDecorator:
-        """Enqueues a job at each tick: @app.cron("0 2 * * *", tz="Europe/Berlin"), on a function or above @app.job.
-
-        `catch_up` is for ticks that no worker was there for: "none", "one" (the latest) or "all". The name of the
-        schedule is the job's kind; give a second schedule of the same kind one of its own.
-        """
-        schedule = partial(Schedule.of, cron=cron, tz=tz, catch_up=catch_up, name=name)
-        return CronDecorator(self.schedules, self.job(**options), options, schedule, args or {})
-
-    @overload
-    def flow(self, function: Callable[P, Flow], /) -> FlowMaker[P]: ...
-    @overload
-    def flow(
-        self, *, kind: str | None = None, users: bool = False, quota: str | None = None
-    ) -> Callable[[Callable[P, Flow]], FlowMaker[P]]: ...
-    def flow(
-        self, *function: Callable[..., Flow], kind: str | None = None, users: bool = False, quota: str | None = None
-    ) -> Any:
-        """Makes a function that composes a Flow startable by its name, as a handler is: its arguments are checked, and
-        with users=True users may start it over the API. Its last step may have the same kind, which is then shown."""
-
-        def make(function: Callable[..., Flow]) -> FlowMaker[...]:
-            return self._kinds.add_flow(function, kind, Options(users=users, quota=quota))
-
-        return make(*function) if function else make
-
-    def flow_maker(self, kind: str) -> FlowMaker[...] | None:
-        """The function that composes flows of this kind, if there is one."""
-        return self._kinds.flows.get(kind)
-
-    @property
-    def startable(self) -> list[Handler[..., Any] | FlowMaker[...]]:
-        """Everything that can be started by the name of its kind, in the order of the names."""
-        return self._kinds.startable
-
-    def push(
-        self,
-        kind: str,
-        url: str,
-        *,
-        secret: str | Sequence[str],
-        allow: Iterable[str] = (),
-        headers: Mapping[str, str] | None = None,
-        follow_redirects: bool = False,
-        args: Callable[..., object] | None = None,
-        **options: Unpack[Choices],
-    ) -> Handler[..., object]:
-        """A kind whose handler is a URL: its jobs are POSTed there as JSON with Standard Webhooks signatures.
-
-        `secret` is whsec_…, or several while it is changed. Private addresses are refused unless `allow` or
-        PENSTOCK_PUSH_ALLOW has their network. `args`: a function or dataclass with the arguments that jobs must have.
-        `timeout` (30 s) is for the whole exchange; the other options are those of @app.job.
-        """
-        timeout = options.get("timeout") or TIMEOUT
-        function = push_to(
-            kind,
-            url,
-            secret=secret,
-            timeout=timeout,
-            allow=allow,
-            headers=headers,
-            follow_redirects=follow_redirects,
-            args=args,
-        )
-        if options.get("isolate") or options.get("batch") is not None:
-            raise InvalidInput("isolate" if options.get("isolate") else "batch", "is not for a kind that is pushed")
-        # the worker's own limit is behind that of the exchange, which says better what happened
-        chosen: Choices = {"max_snoozes": MAX_SNOOZES, **options, "timeout": timeout + 10}
-        return self._kinds.add(function, kind, chosen)
-
-    def handler(self, kind: str) -> Handler[..., Any]:
-        """The handler of a kind; UnknownKind when there is none here."""
-        return self._kinds.handler(kind)
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds that have a handler here."""
-        return sorted(self._kinds.handlers)
-
-    def set_slots(self, queue: str, slots: int) -> None:
-        """How many jobs of a queue one worker runs at once, unless it is given another number: for handlers that fill a
-        core, as many as there are. More would keep jobs from workers on other machines."""
-        check_slots({queue: slots})
-        self._slots[queue] = slots
-
-    def slots(self, queue: str, usual: int = SLOTS) -> int:
-        """What `set_slots` has said of the queue, else `usual`."""
-        return self._slots.get(queue, usual)
-
-    @property
-    def queue_names(self) -> list[str]:
-        """The queues that its handlers put their jobs into."""
-        return self._kinds.queue_names
-
-    def queue(self, name: str, **settings: Unpack[Settings]) -> None:
-        """What a queue is to be: app.queue("mail", max_running_per_key=1, rate=100, rate_period=60).
-
-        It takes effect when the database is migrated, or a worker or server of this application starts. A setting
-        changes when the code says something else than the last time; what an operator sets in between stays.
-        """
-        if "paused" in settings:
-            raise InvalidInput("paused", "is the operator's: `penstock queues pause`")
-        if not isinstance(name, str) or not name or name in self._kinds.queues:
-            raise InvalidInput("name", f"must be a queue that was not declared before, not {name!r}")
-        self._kinds.queues[name] = as_json(settings)
-
-    # What users may start themselves, over the API or in SQL.
-
-    def quota(
-        self,
-        name: str,
-        *,
-        per_day: int | None = None,
-        running: int | None = None,
-        unfinished: int | None = None,
-        storage: int | None = None,
-    ) -> None:
-        """How much each user may do of the kinds with this quota: operations a day, jobs running and unfinished at the
-        same time, and bytes of artifacts. It takes effect when a server of this application starts."""
-        self._kinds.quotas[name] = {
-            "per_day": per_day,
-            "running": running,
-            "unfinished": unfinished,
-            "storage": storage,
-        }
-
-    async def declare(self) -> None:
-        """Tells the database which kinds users may start, and within which quotas. A server does so when it starts."""
-        await self._kinds.declare()
 
     # Enqueueing what was prepared; a handler's own enqueue is the usual way.
 
@@ -470,31 +256,6 @@ class Penstock:
         return make_watch_token(secret, job if isinstance(job, UUID) else job.id, math.ceil(time.time() + seconds))
 
     # Running jobs.
-
-    def middleware(self, middleware: M) -> M:
-        """Wraps every call of a handler: @app.middleware on `async def f(ctx, call_next): return await call_next()`."""
-        self._middleware.append(middleware)
-        stamp = getattr(middleware, "stamp", None)
-        if stamp is not None:
-            self._kinds.stamps.append(stamp)
-        return middleware
-
-    def on_failure(self, hook: H) -> H:
-        """Calls a function, sync or async, with the Failure of each job that a worker of this application gives up.
-
-        What it raises is logged and has no other effect. Of a job whose worker was lost, nobody is left to call it.
-        """
-        self._failure_hooks.append(hook)
-        return hook
-
-    def on_end(self, hook: E) -> E:
-        """Calls a function with the EndedRun of each run that a worker of this application has reported, for measures.
-
-        It is called on the event loop, thousands of times a second on a busy worker: it must be quick. What it raises
-        is logged and has no other effect.
-        """
-        self._end_hooks.append(hook)
-        return hook
 
     def worker(
         self,
