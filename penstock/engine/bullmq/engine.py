@@ -176,6 +176,7 @@ class BullmqEngine:
         asked = partial(answer, self.session(), self._hands, command)
         return cast(R, await self._told(asked, repeatable=command.repeatable))
 
+    # by hand: on the portal's loop
     def run(self, command: Command[R], /) -> R:
         return self._portal.run(self.arun(command))
 
@@ -205,12 +206,14 @@ class BullmqEngine:
         # by its id a job that is there already stands for itself
         return await self._told(lambda: enqueue.enqueue(self.session(), work), repeatable=True)
 
+    # by hand: on the portal's loop
     def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         return self._portal.run(self.aenqueue(work, connection))
 
     async def await_end(self, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
         return await until_final(self.session(), id, timeout, _LOST)
 
+    # by hand: on the portal's loop
     def wait(self, id: UUID, timeout: float | None) -> Job | None:
         return self._portal.run(self.await_end(id, timeout))
 
@@ -235,6 +238,7 @@ class BullmqEngine:
     def mover(self) -> BullmqMover:
         return BullmqMover(self.session, self._portal)
 
+    # by hand: and the portal after it
     def close(self) -> None:
         if self._portal.open:
             self._portal.run(self._close_session())
