@@ -26,7 +26,7 @@ def installed_adapters(connection: psycopg.Connection[Any], schema: str) -> dict
     found = connection.execute(
         render(
             "select application, name from penstock.application_migrations "
-            "where number = %s and starts_with(application, %s) order by application",
+            "where number = %s and pg_catalog.starts_with(application, %s) order by application",
             schema,
         ).encode(),
         [_DIGEST, _APPLICATION],

@@ -38,7 +38,7 @@ with gone as (
    where id = any(%s) and queue = %s
   returning id
 )
-select penstock.forget(array_agg(id)) from gone having count(*) > 0
+select penstock.forget(pg_catalog.array_agg(id)) from gone having count(*) > 0
 """
 
 
