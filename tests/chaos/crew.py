@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.programs import Program
-from tests.chaos.wire import Wire
 
 FINISHING = 30.0
 
 
 @dataclass
 class Crew:
-    wire: Wire
+    url: str
     folder: Path
     lease: float
     workers: dict[str, Program] = field(default_factory=dict)
@@ -24,14 +23,10 @@ class Crew:
         """Starts it, again if it was killed."""
         if name in self.workers:
             self.workers[name].kill()
-        self.workers[name] = Program(
-            "worker", self.wire.url, str(self.folder), name, str(self.lease), log=self.log_of(name)
-        )
+        self.workers[name] = Program("worker", self.url, str(self.folder), name, str(self.lease), log=self.log_of(name))
 
     def start_producer(self, name: str, seed: int) -> None:
-        self.producers[name] = Program(
-            "producer", self.wire.url, str(self.folder), name, str(seed), log=self.log_of(name)
-        )
+        self.producers[name] = Program("producer", self.url, str(self.folder), name, str(seed), log=self.log_of(name))
 
     def kill_worker(self, name: str) -> None:
         self.workers[name].signal(signal.SIGKILL)

@@ -13,7 +13,7 @@ from penstock import NewJob, Penstock
 from tests.chaos.crew import Crew
 from tests.chaos.handlers import make_app
 from tests.chaos.ledger import Fates
-from tests.chaos.server import Server
+from tests.chaos.server import Reached
 from tests.chaos.worker import own_queue
 
 PATIENCE = 30.0
@@ -34,7 +34,7 @@ class Recovery:
 
 
 class Probes:
-    def __init__(self, server: Server, crew: Crew, folder: Path) -> None:
+    def __init__(self, server: Reached, crew: Crew, folder: Path) -> None:
         self._server = server
         self._crew = crew
         self._app: Penstock = make_app(server.url)

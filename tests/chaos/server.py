@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 
@@ -40,6 +40,16 @@ class Disk:
 
     def free(self) -> None:
         self._ballast.unlink(missing_ok=True)
+
+
+class Reached(Protocol):
+    """What a storm asks of its server, be it one or several."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def disk(self) -> Disk | None: ...
+    def connect(self) -> psycopg.Connection[Any]: ...
 
 
 class Server:

@@ -4,11 +4,11 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import psycopg
 
@@ -18,7 +18,7 @@ from tests.chaos.crew import Crew
 from tests.chaos.faults import FAULTS, USUAL, Stage
 from tests.chaos.ledger import TABLES, Reckoning, reckon
 from tests.chaos.probes import Probes, Recovery
-from tests.chaos.server import Server, run_server
+from tests.chaos.server import Reached, run_server
 from tests.chaos.wire import open_wire
 
 ALLOWED = 10.0
@@ -70,6 +70,21 @@ class Outcome:
         return not self.reckoning.red and not self.ended and self.drained and self.recovery <= ALLOWED
 
 
+class Where(Protocol):
+    """A stage, whatever its server is."""
+
+    @property
+    def server(self) -> Reached: ...
+    @property
+    def crew(self) -> Crew: ...
+    @property
+    def dice(self) -> random.Random: ...
+    def last(self, least: float, most: float) -> None: ...
+
+
+S = TypeVar("S", bound=Where)
+
+
 class Display(Protocol):
     def say(self, line: str) -> None:
         """Something has happened."""
@@ -86,14 +101,14 @@ def run_storm(plan: Plan, display: Display) -> Outcome:
         open_wire(server.url, folder) as wire,
     ):
         prepare(server)
-        crew = Crew(wire, folder, plan.lease)
+        crew = Crew(wire.url, folder, plan.lease)
         try:
-            return Storm(plan, Stage(server, wire, crew, random.Random(plan.seed)), folder, display).run()
+            return Storm(plan, Stage(server, wire, crew, random.Random(plan.seed)), FAULTS, folder, display).run()
         finally:
             crew.kill_all()
 
 
-def prepare(server: Server) -> None:
+def prepare(server: Reached) -> None:
     migrate(server.url)
     with server.connect() as connection:
         connection.execute(TABLES)
@@ -111,17 +126,22 @@ def ledger_folder(logs: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-class Storm:
-    def __init__(self, plan: Plan, stage: Stage, folder: Path, display: Display) -> None:
+class Storm(Generic[S]):
+    """Strikes with these faults on this stage, by a plan."""
+
+    def __init__(
+        self, plan: Plan, stage: S, faults: Mapping[str, Callable[[S], str]], folder: Path, display: Display
+    ) -> None:
         self._plan = plan
         self._stage = stage
+        self._faults = faults
         self._folder = folder
         self._say = display.say
         self._now = display.now
         self._probes = Probes(stage.server, stage.crew, folder)
         self._ended: list[str] = []
 
-    def run(self) -> Outcome:
+    def run(self, before_draining: Callable[[], None] = lambda: None) -> Outcome:
         crew = self._stage.crew
         for number in range(1, self._plan.workers + 1):
             crew.start_worker(f"worker-{number}")
@@ -133,6 +153,7 @@ class Storm:
         self._note_ended()
         self._now("draining")
         crew.finish_producers()
+        before_draining()
         drained = self._drain()
         crew.kill_all()
         self._probes.close()
@@ -160,7 +181,7 @@ class Storm:
 
     def _strike_once(self, kind: str) -> Struck:
         self._now(kind)
-        what = FAULTS[kind](self._stage)
+        what = self._faults[kind](self._stage)
         recovery = self._probes.measure(time.monotonic())
         stuck = f", [red]never heard of again: {', '.join(recovery.stuck)}[/red]" if recovery.stuck else ""
         colour = "green" if recovery.seconds <= ALLOWED else "red"
