@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -141,12 +141,13 @@ class Completer(Loop):
         if succeeded:
             completed = [_completed(run.job, ending.output) for run, ending in succeeded]
             refused = await self._engine.arun(commands.Complete(lease, completed))
-            self._warn(refused, succeeded)
+            self._warn(refused)
+            _done(succeeded, refused)
         if failed:
             attempts = [commands.FailedAttempt(run.job.id, run.job.claims, ending.error) for run, ending in failed]
             fates = _by_id(await self._engine.arun(commands.Fail(lease, attempts)))
             self._set_alarm(fates)
-            _done(failed)
+            _done(failed, _refused(failed, fates))
             for run, ending in failed:
                 became = fates.get(run.job.id)
                 run.became = None if became is None else became.state
@@ -155,13 +156,13 @@ class Completer(Loop):
             snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
             fates = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
             self._set_alarm(fates)
-            _done(snoozed)
+            _done(snoozed, _refused(snoozed, fates))
             self._give_up([run for run, _ in snoozed], fates, "still not done after its last snooze")
         if parked:
             unknown = [commands.Unknown(run.job.id, run.job.claims, ending.reason) for run, ending in parked]
             fates = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
             self._set_alarm(fates)
-            _done(parked)
+            _done(parked, _refused(parked, fates))
             for run, ending in parked:
                 parking_log.note(run.job.kind, ending.reason)
             self._give_up([run for run, _ in parked], fates, "no worker that knows it came in time")
@@ -181,12 +182,11 @@ class Completer(Loop):
             for run in runs:
                 run.unwritten = None
 
-    def _warn(self, refused: Sequence[Any], succeeded: Sequence[tuple[Run, Any]]) -> None:
+    def _warn(self, refused: Sequence[Any]) -> None:
         if refused:
             ids = ", ".join(str(id) for id in refused[:5])
             told = counted(len(refused), "outcome was", "outcomes were")
             log.warning("%s refused, no longer this worker's: %s", told, ids)
-        _done(succeeded)
 
     def _give_up(self, runs: Sequence[Run], fates: dict[UUID, Became], why: str) -> None:
         for run in runs:
@@ -211,6 +211,11 @@ def _by_id(became: Sequence[Became]) -> dict[UUID, Became]:
     return {each.id: each for each in became}
 
 
-def _done(runs: Sequence[tuple[Run, Any]]) -> None:
+def _refused(runs: Sequence[tuple[Run, Any]], fates: Container[UUID]) -> Container[UUID]:
+    return [run.job.id for run, _ in runs if run.job.id not in fates]
+
+
+def _done(runs: Sequence[tuple[Run, Any]], refused: Container[UUID] = ()) -> None:
     for run, _ in runs:
         run.reported = True
+        run.refused = run.job.id in refused

@@ -38,6 +38,9 @@ class Executor:
         self.runs: dict[int, Run] = {}
         """Every job in hand: waiting for a slot, running, or ended and not yet reported. By the id's number, because
         the hash of a UUID itself is Python: half a microsecond a job."""
+        self._refused: set[tuple[int, int, Lease]] = set()
+        """Claims of the lease's whose outcome was refused. Made again, because Postgres failed over and forgot it, such
+        a claim could not be told from the first: what is still on its way about that one would be believed."""
         self.stopping = False
         self._lanes: set[Lane] = set()
         # A task started where another ends would inherit what that one's handler has set. While the database is away a
@@ -52,6 +55,9 @@ class Executor:
         for job in jobs:
             number = job.id.int
             if number in self.runs and self._has(number, lease, job):
+                continue
+            if self._refused and (number, job.claims, lease) in self._refused:
+                self.refuse(lane, lease, job)  # the next claim has a number of its own
                 continue
             run = self.runs[number] = Run(job, lease, now, lane.queue)
             lane.waiting.append(run)
@@ -152,6 +158,9 @@ class Executor:
     def forget(self, lane: Lane, run: Run) -> None:
         """Its ending was reported."""
         lane.in_hand -= 1
+        if run.refused:
+            ours = {each for each in self._refused if each[2] == run.lease}
+            self._refused = ours | {(run.job.id.int, run.job.claims, run.lease)}
         if self.runs.get(run.job.id.int) is run:
             del self.runs[run.job.id.int]
 

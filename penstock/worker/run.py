@@ -49,6 +49,8 @@ class Run(msgspec.Struct, eq=False):
     written: asyncio.Event | None = None
     """While a report of it is on its way to the database: set when that has arrived."""
     reported: bool = False
+    refused: bool = False
+    """Reported too late: the job was no longer its own."""
     ran: float = 0.0
     """Seconds that its handler took."""
     became: JobState | None = None

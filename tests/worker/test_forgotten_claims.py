@@ -2,7 +2,7 @@
 
 import asyncio
 
-from penstock import JobState, Penstock
+from penstock import Context, JobState, Penstock
 from tests.kit.fixtures import Connect
 from tests.kit.until import until
 from tests.kit.working import working
@@ -39,3 +39,29 @@ async def test_a_claim_that_postgres_forgot_does_not_start_the_job_twice(app: Pe
         assert [await first.aresult(5), await second.aresult(5)] == ["first", "second"]
     assert sorted(starts) == ["first", "second"]
     assert (await first.arefresh()).attempt == 1
+
+
+async def test_a_claim_that_was_forgotten_and_made_again_has_a_number_of_its_own(
+    app: Penstock, connect: Connect
+) -> None:
+    """Its first run has ended, and that was refused: a report of the first must not pass for one of the second."""
+    claims: list[int] = []
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def wait(ctx: Context) -> None:
+        claims.append(ctx.job.claims)
+        started.set()
+        await go_on.wait()
+
+    async with working(app):
+        job = await wait.aenqueue()
+        await started.wait()
+        # a replica took over that has not heard of the claim
+        connect().execute(
+            "update penstock.jobs set state = 'ready', lease = null, claims = claims - 1, attempt = attempt - 1"
+        )
+        go_on.set()
+        await job.aresult(20)
+    assert claims == [1, 2]
+    assert (await job.arefresh()).attempt == 1
