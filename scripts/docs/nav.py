@@ -56,7 +56,8 @@ NAV: list[Entry] = [
                     "guides/deploying.md", {"Docker, Kubernetes, systemd": "deploy/index.md"},
                     "guides/terminal.md",
                     "guides/operations.md", "guides/monitoring.md", "guides/security.md", "guides/database-rights.md",
-                    "guides/pgbouncer.md", "scale-out.md", "guides/troubleshooting.md", "guides/faq.md",
+                    "guides/pgbouncer.md", "guides/high-availability.md", "scale-out.md",
+                    "guides/troubleshooting.md", "guides/faq.md",
                 ]
             },
             {"More": ["guides/", "/"]},

@@ -82,17 +82,20 @@ class Node:
         self._kill_postgres()
 
     def _kill_postgres(self) -> None:
-        pid_file = self._folder / "data" / "postmaster.pid"
-        with suppress(FileNotFoundError, ValueError, IndexError, ProcessLookupError):
-            postmaster = int(pid_file.read_text().splitlines()[0])
-            for child in _children(postmaster):
-                os.kill(child, signal.SIGKILL)
-            os.kill(postmaster, signal.SIGKILL)
+        """The postmaster first, for it replaces those it misses, and an old leader that lives on takes writes."""
+        with suppress(FileNotFoundError):
+            postmaster = self._postmaster()
+            children = _children(postmaster)
+            for process in (postmaster, *children):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+
+    def _postmaster(self) -> int:
+        return int((self._folder / "data" / "postmaster.pid").read_text().splitlines()[0])
 
     def signal(self, of: str, how: signal.Signals) -> None:
         """To those of its Postgres' processes that are called so."""
-        postmaster = int((self._folder / "data" / "postmaster.pid").read_text().splitlines()[0])
-        for child in _children(postmaster):
+        for child in _children(self._postmaster()):
             if of in Path(f"/proc/{child}/cmdline").read_text():
                 os.kill(child, how)
 
