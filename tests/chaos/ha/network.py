@@ -48,8 +48,10 @@ class Machine:
         ip("link", "set", self._wire, "up")
 
     def unplug(self) -> None:
-        with suppress(subprocess.CalledProcessError):
-            ip("netns", "del", self.name)
+        # both: a namespace lives on while a process does in it
+        for words in (("link", "del", self._wire), ("netns", "del", self.name)):
+            with suppress(subprocess.CalledProcessError):
+                ip(*words)
 
 
 @contextmanager
