@@ -144,10 +144,12 @@ class Explorer:
     def orders(self, start: Callable[[], Sequence[Program]]) -> Iterator[Order]:
         """One after the other, each once it has been run: look at the database before you ask for the next."""
         open_ends: list[tuple[int, ...]] = [()]
+        known = set(open_ends)
         while open_ends:
             order, others = self._walk(start(), open_ends.pop())
             yield order
-            open_ends += others
+            open_ends += [other for other in others if other not in known]
+            known.update(others)
 
     def _walk(self, programs: Sequence[Program], prefix: tuple[int, ...]) -> tuple[Order, list[tuple[int, ...]]]:
         sessions = [Session(*pair) for pair in zip(self._connections, programs, strict=False)]
@@ -161,10 +163,10 @@ class Explorer:
         while able := [n for n, each in enumerate(sessions) if each.able]:
             # who is in the middle of something goes on, unless it is interrupted
             inside = [turns[-1]] if turns and turns[-1] in able and statements[-1] not in (COMMIT, DIE) else []
-            if len(turns) < len(prefix):
+            if len(turns) < len(prefix) and prefix[len(turns)] in able:
                 turn = prefix[len(turns)]
-                assert turn in able, f"the same turns led elsewhere: {prefix}, {turns}"
             else:
+                # Or the same turns have led elsewhere: of two that wait for one transaction, either may be the first.
                 may_interrupt = self._interruptions is None or interruptions < self._interruptions
                 turn, *rest = inside + [each for each in able if each not in inside and (may_interrupt or not inside)]
                 others += [(*turns, other) for other in rest]
