@@ -129,13 +129,21 @@ class Penstock(Declarations):
     @property
     def database(self) -> "PostgresEngine":
         """The engine on Postgres, for what only a database can do: users' rights, tables of the application's own."""
-        if not (self.engine.capabilities.database or self.home.named):
+        self._need_database()
+        return self._database
+
+    @property
+    def has_database(self) -> bool:
+        """Whether there is one: its jobs may be elsewhere, and nothing else be asked for."""
+        return self.engine.capabilities.database or self.home.named
+
+    def _need_database(self) -> None:
+        if not self.has_database:
             raise EngineCannot(
                 "database",
                 "this needs a database, and the application has only jobs in Redis: set DATABASE_URL, or write "
                 "Penstock('postgresql://…', jobs='redis://…')",
             )
-        return self._database
 
     @staticmethod
     def _jobs_on(url: str | None, timeout: float) -> Engine | None:
@@ -150,6 +158,7 @@ class Penstock(Declarations):
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
+        self._need_database()
         return self.home.url()
 
     @property
@@ -177,6 +186,7 @@ class Penstock(Declarations):
 
         `with_` adds SQL adapters, as `with_=["pgmq"]`, which every later migration keeps up to date; `without` removes
         them."""
+        self._need_database()
         migrated = self.home.migrate(progress, with_=with_, without=without)
         if self._kinds.queues:
             self.engine.run(commands.DeclareQueues(self._kinds.queues))

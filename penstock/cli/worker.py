@@ -124,7 +124,8 @@ def worker(
         loaded = load_app(app)
         slots = slots_of(queues, loaded)
         if api is None:
-            loaded.url()  # what is wrong with the database is said here, once
+            if loaded.has_database:
+                loaded.url()  # what is wrong with it is said here, once
         else:
             logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each request
         if jobs_logged:
