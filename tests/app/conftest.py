@@ -37,8 +37,8 @@ def _emptied(url: str) -> str:
 
 
 @pytest.fixture
-def url(shared: str, address: Address) -> str:
-    return address(_emptied(shared))
+def url(shared: str, reached: Address) -> str:
+    return reached(_emptied(shared))
 
 
 @pytest.fixture(scope="module")

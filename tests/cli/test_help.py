@@ -25,8 +25,8 @@ ALL = list(commands(WHOLE))
 
 def test_these_are_all_commands() -> None:
     assert {" ".join(path) for path, command in ALL if not hasattr(command, "commands")} == {
-        "migrate", "db start", "db stop", "db url", "jobs list", "jobs show", "jobs retry", "jobs cancel", "jobs purge",
-        "jobs move", "jobs priority",
+        "migrate", "move", "db start", "db stop", "db url",
+        "jobs list", "jobs show", "jobs retry", "jobs cancel", "jobs purge", "jobs move", "jobs priority",
         "queues list", "queues pause", "queues resume", "queues set",
         "schedules list", "schedules add", "schedules remove", "schedules pause", "schedules resume", "schedules run",
         "artifacts list", "artifacts show", "artifacts url", "artifacts sweep",

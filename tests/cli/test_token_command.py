@@ -7,7 +7,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from penstock.server.auth import Authenticator
-from penstock.server.auth.identity import SERVICE, Identity
+from penstock.server.auth.identity import SERVICE_TOKEN, Identity
 from penstock.server.settings import ServerSettings
 from tests.cli.conftest import Command
 
@@ -29,7 +29,7 @@ async def test_its_token_is_taken_by_the_server(penstock: Command) -> None:
     user = await identify(token)
     assert (user.role, user.subject, user.orgs) == ("authenticated", "ada", ("acme",))
     [token] = penstock.lines("token", "--role", "service_role")
-    assert await identify(token) is SERVICE
+    assert await identify(token) is SERVICE_TOKEN
 
 
 async def test_audience_and_issuer_are_the_servers(penstock: Command) -> None:

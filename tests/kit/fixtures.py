@@ -100,24 +100,24 @@ def pooler(server: str) -> Iterator[Address]:
 
 
 @pytest.fixture
-def address(pooler: Address, request: pytest.FixtureRequest) -> Address:
+def reached(pooler: Address, request: pytest.FixtureRequest) -> Address:
     """As the test is to have it: `needs_session` says which must have the database itself, and why."""
     return (lambda url: url) if request.node.get_closest_marker("needs_session") else pooler
 
 
 @pytest.fixture
-def url(databases: DatabasesAhead, address: Address) -> Iterator[str]:
+def url(databases: DatabasesAhead, reached: Address) -> Iterator[str]:
     """The address of a fresh, migrated database."""
     made = databases.take()
-    yield address(made[0])
+    yield reached(made[0])
     databases.give_back(made)
 
 
 @pytest.fixture
-def empty_url(server: str, address: Address) -> Iterator[str]:
+def empty_url(server: str, reached: Address) -> Iterator[str]:
     """The address of an empty database."""
     with throw_away(server) as url:
-        yield address(url)
+        yield reached(url)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from penstock import Context, JobState, Penstock
 from tests.kit.fixtures import Connect
 from tests.kit.until import until
@@ -42,7 +44,7 @@ async def test_a_claim_that_postgres_forgot_does_not_start_the_job_twice(app: Pe
 
 
 async def test_a_claim_that_was_forgotten_and_made_again_has_a_number_of_its_own(
-    app: Penstock, connect: Connect
+    app: Penstock, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its first run has ended, and that was refused: a report of the first must not pass for one of the second."""
     claims: list[int] = []
@@ -57,11 +59,15 @@ async def test_a_claim_that_was_forgotten_and_made_again_has_a_number_of_its_own
     async with working(app):
         job = await wait.aenqueue()
         await started.wait()
-        # a replica took over that has not heard of the claim
+        # a replica took over that has not heard of the claim; and nobody claims until its outcome was refused
+        await app.queues.apause("default")
         connect().execute(
             "update penstock.jobs set state = 'ready', lease = null, claims = claims - 1, attempt = attempt - 1"
         )
-        go_on.set()
+        with caplog.at_level("WARNING", logger="penstock.worker"):
+            go_on.set()
+            await until(lambda: "refused" in caplog.text)
+        await app.queues.aresume("default")
         await job.aresult(20)
     assert claims == [1, 2]
     assert (await job.arefresh()).attempt == 1
