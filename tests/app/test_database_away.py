@@ -14,6 +14,7 @@ from penstock.engine.faults import answering_within
 from penstock.errors import DatabaseUnavailable, InvalidInput
 from tests.app.conftest import CountJobs
 from tests.app.cut_wire import Wire
+from tests.databases import DatabasesAhead
 from tests.kit.fixtures import Connect
 from tests.kit.until import until, wait_until
 
@@ -35,6 +36,14 @@ def flow_of(send: Send) -> Flow:
     flow = Flow()
     flow.add(send.prepare(1))
     return flow
+
+
+@pytest.fixture
+def url(databases: DatabasesAhead) -> Iterator[str]:
+    """Of its own: what a test has given up may be committed when the next one has begun."""
+    made = databases.take()
+    yield made[0]
+    databases.give_back(made)
 
 
 @pytest.fixture

@@ -22,6 +22,21 @@ def fit(case: Case[Any], seeds: Seeds) -> None:
     if dice % 5:
         _name_seeds(case, seeds, dice // 5)
     _hurry(case)
+    if isinstance(case.body, dict | list):
+        case.body = _written_plainly(case.body)
+
+
+def _written_plainly(value: Any) -> Any:
+    """To JSON Schema 3.0 is an integer. We take it for a slip, and say so; what writes whole numbers writes 3."""
+    match value:
+        case dict():
+            return {name: _written_plainly(each) for name, each in value.items()}
+        case list():
+            return [_written_plainly(each) for each in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
 
 
 def _spoken(case: Case[Any]) -> str:
