@@ -28,7 +28,7 @@ from penstock.interop.django.framework import (
 )
 from penstock.interop.django.job_task import PenstockTask, options_of_call
 from penstock.interop.django.results import enqueued_at, new_result, result_of, set_on
-from penstock.interop.django.running import add_handler
+from penstock.interop.django.task_handler import add_handler
 from penstock.job import Enqueued, Job, NewJob
 
 

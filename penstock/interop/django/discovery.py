@@ -21,7 +21,7 @@ def add_tasks(app: "DjangoPenstock") -> None:
     """Imports the modules that have tasks, and gives the application a handler for each."""
     import_modules(app)
     if known:
-        from penstock.interop.django.running import add_handler
+        from penstock.interop.django.task_handler import add_handler
 
         for task in known.values():
             add_handler(app, task)

@@ -23,8 +23,8 @@ from penstock.interop.django.framework import (
     task_finished,
     task_started,
 )
-from penstock.interop.django.running import add_handler
 from penstock.interop.django.settings import read_settings
+from penstock.interop.django.task_handler import add_handler
 from penstock.interop.django.testing import run_tasks
 from tests.interop.django.shop import tasks
 
