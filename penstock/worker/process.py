@@ -94,9 +94,12 @@ class Children:
         return ending
 
     def close(self) -> None:
+        """None is left when this returns."""
         for child in self._idle:
             child.close()
             child.process.kill()
+        for child in self._idle:
+            child.process.join(CLEANUP)
         self._idle.clear()
 
 
