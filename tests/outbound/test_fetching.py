@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from penstock.outbound import Guard, Refused, TooLarge, fetch, guarded_client
+from tests.kit.certificates import certified
 from tests.kit.fake_http import Answer, Request, fake_server
-from tests.outbound.certificates import certified
 
 HERE = ["127.0.0.1/32"]
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from penstock.outbound import Guard, GuardingProxy, Refused
+from tests.kit.certificates import certified
 from tests.kit.fake_http import Answer, Request, fake_server
-from tests.outbound.certificates import certified
 
 HERE = ["127.0.0.1/32"]
 

@@ -34,6 +34,10 @@ class Address:
         return cls(plain, bool(cluster), prefix)
 
     @property
+    def tls(self) -> bool:
+        return self.url.startswith("rediss:")
+
+    @property
     def shown(self) -> str:
         """For people: no user, no password."""
         parts = urlsplit(self.url)

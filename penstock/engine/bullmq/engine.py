@@ -9,13 +9,12 @@ from typing import Any, NoReturn, TypeVar, cast
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from redis.exceptions import BusyLoadingError, ClusterDownError, ConnectionError, TimeoutError, TryAgainError
-
 from penstock.engine import commands as c
 from penstock.engine.bullmq import changes, enqueue, index, leases, looks, outcomes, queues, schedules
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import nudge
 from penstock.engine.bullmq.claim import claim
+from penstock.engine.bullmq.faults import LOST, RedisUnavailable, refusal_by
 from penstock.engine.bullmq.leases import Hands
 from penstock.engine.bullmq.listener import BullmqListener
 from penstock.engine.bullmq.mover import BullmqMover
@@ -27,18 +26,11 @@ from penstock.engine.bullmq.wait import until_final
 from penstock.engine.commands.command import Command
 from penstock.engine.faults import Faults, Outage
 from penstock.engine.protocol import Capabilities, Ears
-from penstock.errors import DatabaseUnavailable
 from penstock.job import Enqueued, Held, Job, Work
 from penstock.keeper import Keeper
 
 R = TypeVar("R")
 Answer = Callable[[Session, Hands, Any], Awaitable[Any]]
-
-_LOST = (ConnectionError, TimeoutError, ClusterDownError, BusyLoadingError, TryAgainError, OSError)
-
-
-class RedisUnavailable(DatabaseUnavailable, OSError):
-    """Redis cannot be reached, or answers nobody."""
 
 
 async def _nothing(*_: object) -> None:
@@ -141,7 +133,7 @@ class BullmqEngine:
         idempotency_keys=False, claim_by_kind=False,
         after_existing=False,
     )  # fmt: skip
-    faults = Faults(passing=_LOST, is_lost=lambda error: isinstance(error, _LOST))
+    faults = Faults(passing=LOST, is_lost=lambda error: isinstance(error, LOST))
     keeper: Keeper | None = None
 
     def __init__(
@@ -154,6 +146,8 @@ class BullmqEngine:
         self._timeout = timeout
         self._works = False
         """For a worker, whose loops try again."""
+        self._was_in = False
+        """Whether Redis has ever answered here: a certificate or a password may become wrong for a while, later on."""
         self._hands = Hands()
         self._portal = Portal()
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, Session] = WeakKeyDictionary()
@@ -187,14 +181,18 @@ class BullmqEngine:
         while True:
             try:
                 given = await ask()
-            except _LOST as error:
-                reason = " ".join(str(error).split())
+            except LOST as error:
+                refused = refusal_by(error, self.address)
+                if refused is not None and not self._was_in:
+                    raise refused from error
+                reason = str(refused or " ".join(str(error).split()))
                 self.outage.begin(reason)
                 if self._timeout is None or self._works or not repeatable:
                     raise
                 if time.monotonic() - began + pause > self._timeout:
                     raise RedisUnavailable(self._timeout, reason, sent=True) from error
             else:
+                self._was_in = True
                 self.outage.end()
                 return given
             await asyncio.sleep(pause)
@@ -211,7 +209,7 @@ class BullmqEngine:
         return self._portal.run(self.aenqueue(work, connection))
 
     async def await_end(self, id: UUID, timeout: float | None) -> Job | None:  # noqa: ASYNC109 - the twin
-        return await until_final(self.session(), id, timeout, _LOST)
+        return await until_final(self.session(), id, timeout, LOST)
 
     # by hand: on the portal's loop
     def wait(self, id: UUID, timeout: float | None) -> Job | None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import ConnectionError, NoScriptError
+from redis.exceptions import ConnectionError, NoScriptError, RedisError
 
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import Call
 from penstock.engine.bullmq.names import Names, QueueKeys
+from penstock.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bullmq import Queue
@@ -41,9 +42,14 @@ class Session:
         """A client of its own: what waits for long must not hold a connection that others need."""
         options: dict[str, Any] = {"decode_responses": True, "socket_timeout": timeout, "max_connections": connections}
         options["socket_connect_timeout"] = timeout or 5.0
-        if self.address.cluster:
-            return RedisCluster.from_url(self.address.url, **options)
-        return Redis.from_url(self.address.url, **options)
+        try:
+            if self.address.cluster:
+                return RedisCluster.from_url(self.address.url, **options)
+            client: Any = Redis.from_url(self.address.url, **options)
+            client.connection_pool.make_connection()
+        except (TypeError, ValueError, RedisError) as error:
+            raise InvalidInput("url", f"has something that redis-py does not take: {error}") from error
+        return client
 
     def keys(self, queue: str) -> QueueKeys:
         return self.names.queue(queue)

@@ -18,8 +18,8 @@ from penstock_recipes.bookmarks.failures import PageFailed
 from penstock_recipes.bookmarks.providers.browser import Browser, NoBrowser
 from penstock_recipes.bookmarks.providers.browser.executable import find_chromium
 from penstock_recipes.bookmarks.providers.browser.facts import facts_from
+from tests.kit.certificates import certified
 from tests.kit.fake_http import Answer, Request, fake_server
-from tests.outbound.certificates import certified
 
 GUARD = Guard([PAGES])
 HOUSE = """<!doctype html><html lang=en><head><title> The
