@@ -45,7 +45,7 @@ class Declarations:
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
-        self.routers: list[APIRouter] = []
+        self.routers: list[APIRouter | Callable[[], APIRouter]] = []
         self.upload_paths: set[str] = set()
         self.pages: list[Page] = []
         self.examples: list[str] = []
@@ -59,8 +59,9 @@ class Declarations:
         when the database is migrated. files(__package__) / "migrations" is such a folder."""
         self.home.migrations[application] = read_migrations(folder)
 
-    def add_routes(self, router: "APIRouter", *, uploads: Iterable[str] = ()) -> None:
-        """Routes of the application's own, served beside the API; penstock.server has what they may need.
+    def add_routes(self, router: "APIRouter | Callable[[], APIRouter]", *, uploads: Iterable[str] = ()) -> None:
+        """Routes of the application's own, served beside the API; penstock.server has what they may need. Given as a
+        function they are made when there is a server: workers do without FastAPI.
 
         `uploads` are the paths of those that take files: what is sent there may be as large as PENSTOCK_MAX_UPLOAD.
         """

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -100,7 +100,7 @@ class Server:
         # an application's own come first: it may answer in words of its own where the server has a route too
         built_in = len(api.routes)
         for router in self.services.app.routers:
-            api.include_router(router)
+            api.include_router(router if isinstance(router, APIRouter) else router())
         own = api.routes[built_in:]
         for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module, rest, storage):
             api.include_router(room.router)

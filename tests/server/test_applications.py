@@ -60,11 +60,17 @@ def app(app: Penstock, folder: Path) -> Penstock:
         job = await visible_job(shared, caller, id)
         return await job_response(request, shared, caller, job, lambda told: {**told, "note": job.args["id"]})
 
-    @router.post("/api/notes-upkeep")
-    async def upkeep(_: Service) -> str:
-        return "done"
+    def make_upkeep() -> APIRouter:
+        router = APIRouter()
+
+        @router.post("/api/notes-upkeep")
+        async def upkeep(_: Service) -> str:
+            return "done"
+
+        return router
 
     app.add_routes(router)
+    app.add_routes(make_upkeep)
     app.migrate()
     return app
 

@@ -1,13 +1,14 @@
 """A flow as a drawing: which job stands where, and how they are joined. Jobs that wait for others stand below them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
-
-import networkx
 
 from penstock.engine.commands import FlowJob
 from penstock.server.dashboard.address import path_with
+
+if TYPE_CHECKING:
+    import networkx
 
 WIDTH, HEIGHT = 168, 46
 """Of a job, in pixels."""
@@ -48,6 +49,9 @@ Key = tuple[str, ...]
 
 
 def draw(jobs: Sequence[FlowJob]) -> Drawing:
+    """In a thread, please: the first drawing loads the library, which would cost each start a quarter of a second."""
+    import networkx
+
     grouped = len(jobs) > MOST
     keys: dict[UUID, Key] = {job.id: _key(job, grouped=grouped) for job in jobs}
     members: dict[Key, list[FlowJob]] = {}

@@ -18,6 +18,8 @@ from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
+    from fastapi import APIRouter
+
     from penstock_recipes.bookmarks.providers.browser import Browser
     from penstock_recipes.bookmarks.providers.captions import Captioner
 
@@ -50,7 +52,6 @@ def install(
     from penstock_recipes.bookmarks.jobs import make_handler
     from penstock_recipes.bookmarks.providers.browser import Browser
     from penstock_recipes.bookmarks.providers.ocr import use_model
-    from penstock_recipes.bookmarks.routes import make_router
 
     timeout = budget * 8 / 9 if timeout is None else timeout
     if not 0 < timeout < budget:
@@ -67,7 +68,12 @@ def install(
         """Deletes archived messages, and files of deleted bookmarks, every night."""
         return await purge(app)
 
-    app.add_routes(make_router(guard, enricher, at_once=at_once, budget=budget))
+    def routes() -> "APIRouter":
+        from penstock_recipes.bookmarks.routes import make_router
+
+        return make_router(guard, enricher, at_once=at_once, budget=budget)
+
+    app.add_routes(routes)
     if page:
         add_page(
             app,

@@ -17,6 +17,8 @@ from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
 
 if TYPE_CHECKING:
+    from fastapi import APIRouter
+
     from penstock_recipes.calls.jobs import Stage
     from penstock_recipes.calls.providers.analysis import Analyst
     from penstock_recipes.calls.providers.transcription import Transcriber
@@ -55,7 +57,6 @@ def install(
     """
     require("calls", "av")
     from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
-    from penstock_recipes.calls.routes import UPLOADS, make_router
     from penstock_recipes.calls.stages import Stages
     from penstock_recipes.calls.store import CallFiles
 
@@ -74,7 +75,14 @@ def install(
         backoff=backoff or BACKOFF,
     )
     app.add_migrations("calls", files(__package__) / "migrations")
-    app.add_routes(make_router(pipeline, max_bytes, max_org_bytes or _max_org_bytes()), uploads=[UPLOADS])
+    org_bytes = max_org_bytes or _max_org_bytes()
+
+    def routes() -> "APIRouter":
+        from penstock_recipes.calls.routes import make_router
+
+        return make_router(pipeline, max_bytes, org_bytes)
+
+    app.add_routes(routes, uploads=["/api/v1/calls"])
     if page:
         add_page(app, __name__, title="Calls", about="Recordings become text beside the player, and an analysis.")
     org = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f"

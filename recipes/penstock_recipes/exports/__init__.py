@@ -6,12 +6,16 @@
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock import Backoff, Context, Penstock
 from penstock_recipes.application import made_on_demand
 from penstock_recipes.exports.store import clean_up
 from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
 __all__ = ["install", "make_app"]
 
@@ -38,7 +42,6 @@ def install(
     running when another is asked for, bytes of files. With a `page` for people at /exports."""
     require("exports", "pikepdf", "typst")
     from penstock_recipes.exports.jobs import export_pdf
-    from penstock_recipes.exports.routes import router
 
     app.add_migrations("exports", files(__package__) / "migrations")
     app.quota("exports", per_day=per_day, running=running, storage=storage)
@@ -60,7 +63,7 @@ def install(
         async with ctx.transaction() as connection:
             return await clean_up(app, connection)
 
-    app.add_routes(router)
+    app.add_routes(_routes)
     if page:
         add_page(
             app, __name__, title="Exports", about="Résumés become PDFs: a form, live progress, the pages to look at."
@@ -73,6 +76,12 @@ def make_app(url: str | None = None, *, artifacts: str | Path | None = None) -> 
     app = Penstock(url, artifacts=artifacts)
     install(app)
     return app
+
+
+def _routes() -> "APIRouter":
+    from penstock_recipes.exports.routes import router
+
+    return router
 
 
 __getattr__: Callable[[str], Penstock] = made_on_demand(__name__, make_app)

@@ -4,14 +4,16 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
 import psycopg
 
 from penstock import IdempotencyMismatch, Penstock, PenstockError
-from penstock.server import Identity, Services
 from penstock_recipes.exports.faults import SAID
+
+if TYPE_CHECKING:
+    from penstock.server import Identity, Services
 
 log = logging.getLogger("penstock_recipes.exports")
 
@@ -36,7 +38,7 @@ class Asked:
         return cls(owner, key, sha256(request.encode()).hexdigest())
 
 
-async def earlier_batch(services: Services, caller: Identity, asked: Asked) -> UUID | None:
+async def earlier_batch(services: "Services", caller: "Identity", asked: Asked) -> UUID | None:
     """The batch that was made when this key was first used, if that was within a day."""
     if asked.key is None:
         return None
@@ -57,7 +59,7 @@ async def earlier_batch(services: Services, caller: Identity, asked: Asked) -> U
     return None if found is None else UUID(str(found[0]))
 
 
-async def add_batch(services: Services, caller: Identity, asked: Asked, jobs: list[UUID]) -> UUID:
+async def add_batch(services: "Services", caller: "Identity", asked: Asked, jobs: list[UUID]) -> UUID:
     """The same exports are the same batch, however often they are asked for."""
     id = uuid5(_NAMESPACE, " ".join(map(str, jobs)))
     given: dict[str, object] = {"id": id, "jobs": jobs, "idempotency_key": asked.key, "asked": asked.digest}
@@ -72,7 +74,7 @@ async def add_batch(services: Services, caller: Identity, asked: Asked, jobs: li
     return id
 
 
-async def jobs_of_batch(services: Services, caller: Identity, id: UUID) -> list[UUID]:
+async def jobs_of_batch(services: "Services", caller: "Identity", id: UUID) -> list[UUID]:
     """In the order they were asked for; none when there is no such batch, or it is somebody else's."""
     async with services.acting_as(caller) as connection:
         rows = await connection.execute("select jobs from exports.batches where id = %s", [id])

@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from penstock import Backoff, Penstock, PenstockError
 from penstock_recipes.application import made_on_demand
@@ -16,6 +17,9 @@ from penstock_recipes.readings.providers.text import GaveUp, Section, TextProvid
 from penstock_recipes.readings.providers.voice import Speech, VoiceProvider
 from penstock_recipes.readings.shapes import Person
 from penstock_recipes.requirements import require
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
 GIGABYTE = 1024**3
 DAY = 24 * 3600.0
@@ -61,8 +65,6 @@ def install(
     With a `page` for people at /readings.
     """
     require("readings", "pikepdf", "typst")
-    from penstock_recipes.readings.routes import router
-
     app.quota("readings", per_day=per_day, unfinished=unfinished, storage=storage)
     voice = voice or _voice_provider()
     at_once: int | None = getattr(voice, "at_once", None)
@@ -81,7 +83,7 @@ def install(
         kept=kept,
         approve_recordings=_approve_recordings() if approve_recordings is None else approve_recordings,
     )
-    app.add_routes(router)
+    app.add_routes(_routes)
     if page:
         about = "Sixteen chapters about one person or two, to read and to listen to: fifty jobs as one flow."
         add_page(app, __name__, title="Readings", about=about)
@@ -117,6 +119,12 @@ def make_app(
         approve_recordings=approve_recordings,
     )
     return app
+
+
+def _routes() -> "APIRouter":
+    from penstock_recipes.readings.routes import router
+
+    return router
 
 
 def _approve_recordings() -> bool:

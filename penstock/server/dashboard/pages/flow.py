@@ -1,5 +1,6 @@
 """A flow as a graph, with the states of its jobs as they are now."""
 
+import asyncio
 from uuid import UUID
 
 from penstock.engine import commands
@@ -28,7 +29,7 @@ async def flow(look: Look) -> Context:
         states[job.state.value] = states.get(job.state.value, 0) + 1
     return {
         "top": top,
-        "drawing": graph.draw(jobs[:MOST]),
+        "drawing": await asyncio.to_thread(graph.draw, jobs[:MOST]),
         "size": (graph.WIDTH, graph.HEIGHT),
         "states": states,
         "cut_at": MOST if len(jobs) > MOST else None,

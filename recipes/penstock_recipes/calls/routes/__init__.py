@@ -5,9 +5,7 @@ from fastapi import APIRouter
 from penstock_recipes.calls.jobs import Pipeline
 from penstock_recipes.calls.routes import calls, uploads
 
-UPLOADS = "/api/v1/calls"
-
-__all__ = ["UPLOADS", "make_router"]
+__all__ = ["make_router"]
 
 
 def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -> APIRouter:
