@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock import Backoff, Context, Flow, JobCancelled, JobFailed, JobState, Penstock, batch
+from penstock.errors import InvalidInput
 from penstock.outcome import Snooze
 from tests.kit.redis import fresh_redis
 from tests.kit.until import soon, until
@@ -200,7 +201,44 @@ async def test_a_schedule_is_a_job_scheduler_of_bullmq(app: Penstock) -> None:
         [schedule] = await app.schedules.alist()
     assert (schedule.name, schedule.cron, schedule.kind, schedule.args) == ("tick", "* * * * * *", "tick", {"n": 7})
     assert ran[:2] == [7, 7]
+    assert schedule.last_tick is not None
+    assert schedule.next_tick is not None
+    assert schedule.last_job is not None
+    assert schedule.last_tick < schedule.next_tick
     assert await app.schedules.aremove("tick")
+
+
+async def test_a_schedule_is_paused_run_by_hand_and_resumed(app: Penstock) -> None:
+    ran: list[int] = []
+
+    @app.job(queue="hourly")
+    async def tick(n: int) -> None:
+        ran.append(n)
+
+    await app.schedules.aset("hours", "0 12 1 7 *", "tick", {"n": 7}, queue="hourly", tz="Asia/Tokyo")
+    [before] = await app.schedules.alist()
+    assert before.next_tick == (await app.schedules.anext_runs("hours", 3))[0]
+    await app.schedules.apause("hours")
+    [paused] = await app.schedules.alist()
+    assert (paused.paused, paused.next_tick, paused.tz) == (True, None, "Asia/Tokyo")
+    assert await app.schedules.anext_runs("hours") == []
+    assert (await app.jobs.alist(queue="hourly")).jobs == [], "the job of the next tick was taken back"
+    await app.schedules.aset("hours", "30 12 1 7 *", "tick", {"n": 8}, queue="hourly")
+    [changed] = await app.schedules.alist()
+    assert (changed.paused, changed.cron, changed.created_at) == (True, "30 12 1 7 *", before.created_at)
+    job = await app.schedules.arun_now("hours")
+    async with working(app, {"hourly": 1}):
+        await job.aresult(timeout=60)
+    assert ran == [8]
+    await app.schedules.aresume("hours")
+    await app.schedules.aresume("hours")
+    [resumed] = await app.schedules.alist()
+    assert (resumed.paused, resumed.last_job) == (False, job.id)
+    assert resumed.next_tick == (await app.schedules.anext_runs("hours", 1))[0]
+    [waits] = (await app.jobs.alist(queue="hourly", state="scheduled")).jobs
+    assert abs(waits.run_at - resumed.next_tick) < timedelta(seconds=2)
+    with pytest.raises(InvalidInput, match="no schedule 'days'"):
+        await app.schedules.apause("days")
 
 
 async def test_a_job_that_nobody_knows_waits_for_a_worker_that_does(app: Penstock) -> None:
