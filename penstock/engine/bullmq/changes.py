@@ -7,7 +7,7 @@ from penstock.engine.bullmq import calls, index
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.claim import held_job
 from penstock.engine.bullmq.leases import stop_list
-from penstock.engine.bullmq.names import QueueKeys, to_bullmq, uuid_of
+from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
 from penstock.engine.bullmq.record import CANCEL, record_of
 from penstock.engine.bullmq.session import Session
 
@@ -28,8 +28,7 @@ async def _cancel_tree(session: Session, keys: QueueKeys, id: str, reason: str) 
     children = await session.one(plain("SMEMBERS", f"{keys[id]}:dependencies"))
     reached = await _cancel_one(session, keys, id, reason)
     for child in children:
-        base, _, own = child.rpartition(":")
-        queue = base.partition(":")[2].strip("{}")
+        queue, own = place_of(child)
         await _cancel_tree(session, session.keys(queue), own, reason)
     return reached
 

@@ -139,6 +139,8 @@ def options_of(job: NewJob) -> dict[str, Any]:
     if job.unique_key is not None:
         opts["de"] = {"id": job.unique_key}
     opts["penstock"] = {name: value for name in _OURS if (value := getattr(job, name)) is not None}
+    if job.parent is not None:
+        opts["penstock"]["flow"] = str(job.parent)
     return opts
 
 

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +13,10 @@ from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, index
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.leases import Hands, HeldJob, workers
-from penstock.engine.bullmq.names import uuid_of
+from penstock.engine.bullmq.names import place_of, uuid_of
 from penstock.engine.bullmq.queues import known_queues
 from penstock.engine.bullmq.record import STEP, Record, decode, moment, record_of
+from penstock.engine.bullmq.rollup import progress_of
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot, LeaseLost
 from penstock.job import Held, Job, JobState
@@ -30,7 +33,22 @@ _MOST = 10_000
 _FILTERS = ("queue", "state", "kind", "owner", "org")
 
 
+Seen = tuple[Record, Job]
+
+
 async def get_job(session: Session, id: UUID) -> Job | None:
+    """A flow with how far its jobs are."""
+    seen = await _look_at(session, id)
+    return None if seen is None else await _told(session, seen)
+
+
+async def bare_job(session: Session, id: UUID) -> Job | None:
+    """A flow as if it had no jobs: for whoever only waits for its end."""
+    seen = await _look_at(session, id)
+    return None if seen is None else seen[1]
+
+
+async def _look_at(session: Session, id: UUID) -> Seen | None:
     found = (await index.places(session, [id])).get(id)
     if found is None:
         return None
@@ -38,47 +56,52 @@ async def get_job(session: Session, id: UUID) -> Job | None:
     fields, place, pending = await session.many(
         [plain("HGETALL", keys[own]), calls.state_of(keys, own), plain("SCARD", f"{keys[own]}:dependencies")]
     )
-    return record_of(keys.queue, own, fields).job(place, int(pending)) if fields else None
+    record = record_of(keys.queue, own, fields)
+    return (record, record.job(place, int(pending))) if fields else None
+
+
+async def _told(session: Session, seen: Seen) -> Job:
+    record, job = seen
+    return replace(job, progress=await progress_of(session, record)) if record.about.get("rollup") else job
 
 
 async def list_jobs(session: Session, filter: Mapping[str, Any], before: UUID | None, limit: int) -> list[Job]:
     """Newest first."""
     if unknown := [name for name, value in filter.items() if name not in _FILTERS and value is not None]:
         raise EngineCannot("search", f"jobs on BullMQ cannot be listed by {unknown[0]}: list by {', '.join(_FILTERS)}")
-    queues = [filter["queue"]] if filter.get("queue") else await known_queues(session)
-    jobs = [job for queue in queues for job in await _jobs_of(session, queue, filter)]
-    jobs.sort(key=lambda job: (job.created_at, job.id), reverse=True)
+    queues = _several(filter.get("queue")) or await known_queues(session)
+    found = [seen for queue in queues for seen in await _jobs_of(session, queue, filter)]
+    found.sort(key=_newest, reverse=True)
     if before is not None:
-        edge = await get_job(session, before)
-        jobs = [job for job in jobs if edge is not None and (job.created_at, job.id) < (edge.created_at, edge.id)]
-    return jobs[:limit]
+        edge = await _look_at(session, before)
+        found = [seen for seen in found if edge is not None and _newest(seen) < _newest(edge)]
+    return [await _told(session, seen) for seen in found[:limit]]
 
 
-async def _jobs_of(session: Session, queue: str, filter: Mapping[str, Any]) -> list[Job]:
+def _newest(seen: Seen) -> tuple[datetime, UUID]:
+    return seen[1].created_at, seen[1].id
+
+
+async def _jobs_of(session: Session, queue: str, filter: Mapping[str, Any]) -> list[Seen]:
     keys = session.keys(queue)
-    wanted = _states(filter.get("state"))
-    places = [place for place, state in _PLACES.items() if wanted is None or state in wanted or
+    wanted = _several(filter.get("state"))
+    places = [place for place, state in _PLACES.items() if not wanted or state in wanted or
               (place == "failed" and JobState.CANCELLED in wanted)]  # fmt: skip
     ranges = [plain("LRANGE" if place in _LISTS else "ZRANGE", keys[place], -_MOST, -1) for place in places]
     found = [(place, id) for place, ids in zip(places, await session.many(ranges), strict=True) for id in ids]
     hashes = await session.many([plain("HGETALL", keys[id]) for _, id in found])
-    jobs = [
-        record_of(queue, id, fields).job("waiting" if place in ("wait", "paused") else place)
-        for (place, id), fields in zip(found, hashes, strict=True)
-        if fields
-    ]
-    same = {name: filter[name] for name in ("kind", "owner", "org") if filter.get(name)}
-    return [
-        job
-        for job in jobs
-        if (wanted is None or job.state in wanted) and all(getattr(job, name) == value for name, value in same.items())
-    ]
+    seen = []
+    for (place, id), fields in zip(found, hashes, strict=True):
+        if fields:
+            record = record_of(queue, id, fields)
+            seen.append((record, record.job("waiting" if place in ("wait", "paused") else place)))
+    same = {name: values for name in ("state", "kind", "owner", "org") if (values := _several(filter.get(name)))}
+    return [(record, job) for record, job in seen if all(getattr(job, name) in values for name, values in same.items())]
 
 
-def _states(given: Any) -> set[str] | None:
-    if given is None:
-        return None
-    return set(given) if isinstance(given, list | tuple | set) else {given}
+def _several(given: Any) -> list[Any]:
+    """A condition is one value, or any of several."""
+    return [] if given is None else list(given) if isinstance(given, list | tuple | set) else [given]
 
 
 async def held_or_lost(session: Session, hands: Hands, lease: Any, job: Held) -> HeldJob:
@@ -97,8 +120,7 @@ async def outputs(session: Session, hands: Hands, asked: c.Outputs) -> list[c.Ea
     hashes = await session.many([plain("HGETALL", child) for child in children])
     earlier = []
     for (child, value), fields in zip(children.items(), hashes, strict=True):
-        base, _, id = child.rpartition(":")
-        queue = base.partition(":")[2].strip("{}")
+        queue, id = place_of(child)
         record = Record(queue, id, fields)
         state = JobState.SUCCEEDED if child in done else record.state("failed")
         earlier.append(

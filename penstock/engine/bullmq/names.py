@@ -49,6 +49,17 @@ class Names:
         return ":".join(("penstock", self.prefix, *map(str, parts)))
 
 
+def place_of(key: str) -> tuple[str, str]:
+    """The queue and the id of the job whose key it is."""
+    base, _, id = key.rpartition(":")
+    return queue_of_name(base), id
+
+
+def queue_of_name(name: str) -> str:
+    """The queue that BullMQ calls so, with its prefix."""
+    return name.partition(":")[2].strip("{}")
+
+
 def uuid_of(queue: str, id: str) -> UUID:
     """Ours are UUIDs as they stand; any other id has one that follows from it and its queue."""
     if len(id) == 36:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine.bullmq.names import from_bullmq, uuid_of
+from penstock.engine.bullmq.names import from_bullmq, queue_of_name, uuid_of
 from penstock.job import ClaimedJob, Job, JobState
 
 CANCEL, ERRORS, SNOOZES, PARKED, PARKED_AT, STEP = (
@@ -111,12 +111,16 @@ class Record:
         return told if isinstance(told, dict) else {"message": told}
 
     @property
+    def flow(self) -> UUID | None:
+        """The flow that it is of; what waits for it may be another job of that."""
+        return UUID(self.about["flow"]) if self.about.get("flow") else None
+
+    @property
     def parent(self) -> UUID | None:
         above = decode(self.fields.get("parent"))
-        if not isinstance(above, dict):
-            return None
-        queue = str(above.get("queueKey", "")).partition(":")[2].strip("{}")
-        return uuid_of(queue, str(above["id"]))
+        if self.flow is not None or not isinstance(above, dict):
+            return self.flow
+        return uuid_of(queue_of_name(str(above.get("queueKey", ""))), str(above["id"]))
 
     def claimed(self) -> ClaimedJob:
         about = self.about

@@ -24,10 +24,10 @@ async def until_final(
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         try:
-            job = await looks.get_job(session, id)
-            if job is None or job.state.final:
-                return job
-            return await _listen(session, id, deadline)
+            job = await looks.bare_job(session, id)
+            if job is not None and not job.state.final:
+                await _listen(session, id, deadline)
+            return await looks.get_job(session, id)
         except TimeoutError as error:
             if error.errno is None and deadline is not None and time.monotonic() >= deadline:
                 raise TimeoutError(f"job {id} has not ended within {timeout} s") from None
@@ -37,13 +37,13 @@ async def until_final(
         await asyncio.sleep(_PAUSE)
 
 
-async def _listen(session: Session, id: UUID, deadline: float | None) -> Job | None:
+async def _listen(session: Session, id: UUID, deadline: float | None) -> None:
     keys, own = (await index.places(session, [id]))[id]
     client: Any = session.connect(timeout=_LOOK_AGAIN + 10)
     try:
         newest = await client.xrevrange(keys["events"], count=1)
         last = newest[0][0] if newest else "0-0"
-        job = await looks.get_job(session, id)
+        job = await looks.bare_job(session, id)
         while job is not None and not job.state.final:
             left = _LOOK_AGAIN if deadline is None else min(_LOOK_AGAIN, deadline - time.monotonic())
             if left <= 0:
@@ -54,7 +54,6 @@ async def _listen(session: Session, id: UUID, deadline: float | None) -> Job | N
                 last = events[-1][0]
                 ended = any(event.get("jobId") == own and event.get("event") in _ENDS for _, event in events)
             if ended:
-                job = await looks.get_job(session, id)
-        return job
+                job = await looks.bare_job(session, id)
     finally:
         await client.aclose()
