@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from penstock import Backoff, Context, Penstock, SyncContext
@@ -231,6 +232,17 @@ async def test_create_only_does_not_touch_a_file_that_no_artifact_names(app: Pen
     assert files_in(app) == {"ann/a.txt": b"theirs"}
     assert app.artifacts.sweep(grace=0).artifacts == 0
     assert files_in(app) == {"ann/a.txt": b"theirs"}
+
+
+def test_an_id_that_another_artifact_has_is_refused_by_name(app: Penstock, connect: Connect) -> None:
+    """A worker over HTTP chooses them. Of two that differ in their path alone one would wait for the other to go."""
+    begin = """select * from penstock.announce_artifact(
+        null, %(job)s, 1, 'ann', null, 'export', %(job)s, 'a', %(path)s, 'a/b', null, null, null, null, false)"""
+    id = UUID("01a1e5bc-536c-7624-aeec-5124e93f335e")
+    connection = connect()
+    connection.execute(begin, {"job": id, "path": "ann/a"})
+    with pytest.raises(psycopg.Error, match=f"^id: {id} is another artifact's"):
+        connection.execute(begin, {"job": id, "path": "ann/b"})
 
 
 async def test_a_path_of_ones_own_is_within_the_owners_folder_and_no_others(app: Penstock) -> None:

@@ -40,6 +40,9 @@ begin
    where a.path = p_path
      for update;
   if not found then
+    if exists (select from penstock.artifacts as a where a.id = p_id) then
+      raise exception 'id: % is another artifact''s', p_id using errcode = 'PS001';
+    end if;
     -- it has just gone
     return query
       select b.id, b.fresh, b.room, b.storage

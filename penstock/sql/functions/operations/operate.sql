@@ -19,6 +19,8 @@ begin
       return cardinality(penstock.move_jobs(p_ids, p_options->>'queue'));
     when 'set_priority' then
       return cardinality(penstock.set_priority(p_ids, (p_options->>'priority')::int));
+    else
+      raise exception 'action: there is none called %', p_action using errcode = 'PS001';
   end case;
 end
 $$;
