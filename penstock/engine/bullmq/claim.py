@@ -69,9 +69,10 @@ def held_job(record: Record, token: str) -> HeldJob:
 def _kept(said: Any) -> Any:
     """What BullMQ keeps of ended jobs, by the option of a job that says what to remove."""
     if isinstance(said, dict):
-        return said
-    if isinstance(said, bool) or said is None:
-        return {"count": 0 if said else -1}
+        # the script calculates with them
+        return {name: value for name, value in said.items() if isinstance(value, int | float)}
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return {"count": 0 if said is True else -1}
     return {"count": said}
 
 
@@ -87,7 +88,8 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
         failure = f"its worker was lost, {record.attempts_made()} times"
     if CANCEL in record.fields:
         failure = record.fields[CANCEL] or "cancelled"
-    hollow = bool((record.about.get("rollup") or {}).get("hollow"))
+    rollup = record.about.get("rollup")
+    hollow = isinstance(rollup, dict) and bool(rollup.get("hollow"))
     if not failure and not hollow:
         return False
     held = (await hands.find(session, lease, [record.claimed().held]))[record.uuid]

@@ -1,5 +1,6 @@
 """What became of jobs: each report is one script of BullMQ's, which knows the claim by the token of its lock."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -12,12 +13,16 @@ from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import Call, plain
 from penstock.engine.bullmq.leases import Hands, HeldJob
 from penstock.engine.bullmq.queues import settings_of
-from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record, moment, record_of
+from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record, moment, number, record_of
 from penstock.engine.bullmq.session import Session
+from penstock.errors import InvalidInput
 from penstock.job import Held, JobState, Lease
 
 _PARKED = 600.0
 """Seconds until another worker may look at a job that this one does not know."""
+
+_LONGEST = 366 * 86_400.0
+"""Seconds that somebody else's job may put off its next attempt."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -105,13 +110,21 @@ def _failed(
 def _pause(record: Record, attempt: int, queue_backoff: Any) -> float:
     """Seconds until the next attempt: by our backoff, or of somebody else's job by what its options say."""
     if record.ours is not None:
-        chosen = (record.ours.get("options") or {}).get("backoff") or queue_backoff or {}
-        return Backoff(**chosen).delay(attempt)
+        options = record.ours.get("options")
+        chosen = options.get("backoff") if isinstance(options, dict) else None
+        try:
+            return Backoff(**(chosen or queue_backoff or {})).delay(attempt)
+        except (TypeError, InvalidInput):
+            return Backoff().delay(attempt)  # somebody else wrote that
     theirs = record.opts.get("backoff") or {}
     if not isinstance(theirs, dict):
-        return float(theirs) / 1000
-    base = float(theirs.get("delay") or 0) / 1000
-    return base * 2.0 ** (attempt - 1) if theirs.get("type") == "exponential" else base
+        return _bounded(number(theirs) / 1000)
+    base = number(theirs.get("delay")) / 1000
+    return _bounded(base * 2.0 ** min(attempt - 1, 60) if theirs.get("type") == "exponential" else base)
+
+
+def _bounded(seconds: float) -> float:
+    return min(max(seconds, 0.0), _LONGEST) if not math.isnan(seconds) else 0.0
 
 
 async def snooze(session: Session, hands: Hands, asked: c.Snooze) -> list[c.Became]:

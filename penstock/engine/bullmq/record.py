@@ -26,8 +26,29 @@ _STATES = {
 }  # fmt: skip
 
 
-def moment(ms: float | str) -> datetime:
-    return datetime.fromtimestamp(float(ms) / 1000, UTC)
+def moment(ms: object) -> datetime:
+    """1970 for what is no time."""
+    try:
+        return datetime.fromtimestamp(number(ms) / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def number(said: object) -> float:
+    """0 for what is none. Whoever may write to Redis may write anything there, and one job that cannot be read would
+    keep its worker from all the others."""
+    try:
+        return float(said) if isinstance(said, str | int | float) else 0.0
+    except (OverflowError, ValueError):
+        return 0.0
+
+
+def _whole(said: object) -> int:
+    read = number(said)
+    return int(read) if abs(read) < _MOST else 0
+
+
+_MOST = 2**31
 
 
 def decode(text: str | None, otherwise: Any = None) -> Any:
@@ -35,7 +56,7 @@ def decode(text: str | None, otherwise: Any = None) -> Any:
         return otherwise
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return text
 
 
@@ -59,7 +80,8 @@ class Record:
     @property
     def ours(self) -> dict[str, Any] | None:
         """What we said of it; None for a job that somebody else has added."""
-        return self.opts.get("penstock")
+        said = self.opts.get("penstock")
+        return said if isinstance(said, dict) else None
 
     @property
     def kind(self) -> str:
@@ -71,27 +93,27 @@ class Record:
 
     @property
     def max_attempts(self) -> int:
-        return max(int(self.opts.get("attempts") or 0), 1)
+        return max(_whole(self.opts.get("attempts")), 1)
 
     def attempts_made(self) -> int:
         """A worker that was lost has cost one of ours an attempt; BullMQ counts that by itself."""
-        made = int(self.fields.get("atm") or self.fields.get("attemptsMade") or 0)
-        return made + (int(self.fields.get("stc") or 0) if self.ours is not None else 0)
+        made = _whole(self.fields.get("atm") or self.fields.get("attemptsMade"))
+        return max(made, 0) + (max(_whole(self.fields.get("stc")), 0) if self.ours is not None else 0)
 
     @property
     def claims(self) -> int:
-        return int(self.fields.get("ats") or 0)
+        return _whole(self.fields.get("ats"))
 
     @property
     def snoozes(self) -> int:
-        return int(self.fields.get(SNOOZES) or 0)
+        return _whole(self.fields.get(SNOOZES))
 
     @property
     def errors(self) -> list[dict[str, Any]]:
         """Ours with their times; of others, what BullMQ keeps."""
         ours = decode(self.fields.get(ERRORS))
-        if ours:
-            return list(ours)
+        if ours and isinstance(ours, list):
+            return ours
         reason = self.fields.get("failedReason") or self.fields.get(CANCEL)
         return [{"error": reason, "attempt": self.attempts_made()}] if reason else []
 
@@ -113,20 +135,24 @@ class Record:
     @property
     def flow(self) -> UUID | None:
         """The flow that it is of; what waits for it may be another job of that."""
-        return UUID(self.about["flow"]) if self.about.get("flow") else None
+        said = self.about.get("flow")
+        try:
+            return UUID(str(said)) if said else None
+        except ValueError:
+            return None
 
     @property
     def parent(self) -> UUID | None:
         above = decode(self.fields.get("parent"))
         if self.flow is not None or not isinstance(above, dict):
             return self.flow
-        return uuid_of(queue_of_name(str(above.get("queueKey", ""))), str(above["id"]))
+        return uuid_of(queue_of_name(str(above.get("queueKey", ""))), str(above.get("id")))
 
     def claimed(self) -> ClaimedJob:
         about = self.about
         options = about.get("options")
         return ClaimedJob(
-            id=self.uuid, kind=self.kind, priority=from_bullmq(int(self.fields.get("priority") or 0)), turn=0,
+            id=self.uuid, kind=self.kind, priority=from_bullmq(_whole(self.fields.get("priority"))), turn=0,
             attempt=self.attempts_made() + 1, max_attempts=self.max_attempts, claims=self.claims, snoozes=self.snoozes,
             owner=about.get("owner"), org=about.get("org"), parent=self.parent,
             created_at=moment(self.fields.get("timestamp") or 0), args=self.args_json,
@@ -141,12 +167,12 @@ class Record:
     def job(self, place: str, waiting_on: int = 0) -> Job:
         fields, about, state = self.fields, self.about, self.state(place)
         created = moment(fields.get("timestamp") or 0)
-        delay = float(fields.get("delay") or 0)
-        since = float(fields.get("processedOn") or fields.get("timestamp") or 0)
+        delay = number(fields.get("delay"))
+        since = number(fields.get("processedOn") or fields.get("timestamp"))
         running = state is JobState.RUNNING
         return Job(
             id=self.uuid, queue=self.queue, kind=self.kind, state=state,
-            priority=from_bullmq(int(fields.get("priority") or 0)),
+            priority=from_bullmq(_whole(fields.get("priority"))),
             attempt=self.attempts_made() + running, max_attempts=self.max_attempts, snoozes=self.snoozes,
             max_snoozes=about.get("max_snoozes"), waiting_on=waiting_on, parent=self.parent, owner=about.get("owner"),
             org=about.get("org"), unique_key=about.get("unique_key"), limit_key=about.get("limit_key"),
@@ -156,7 +182,7 @@ class Record:
             run_at=moment(since + delay) if state is JobState.SCHEDULED else created,
             started_at=moment(fields["processedOn"]) if fields.get("processedOn") else None,
             finished_at=moment(fields["finishedOn"]) if fields.get("finishedOn") else None,
-            parked_since=moment(fields[PARKED_AT]) if fields.get(PARKED) else None,
+            parked_since=moment(fields.get(PARKED_AT)) if fields.get(PARKED) else None,
             parked_reason=fields.get(PARKED) or None,
         )  # fmt: skip
 
