@@ -36,6 +36,7 @@ from penstock.server.live.hub import Hub
 from penstock.server.live.states import HERE, Link
 from penstock.server.rest import routes as rest
 from penstock.server.rest import storage
+from penstock.server.rest.shapes import ClientShapes
 from penstock.server.settings import ServerSettings
 from penstock.server.web import module
 from penstock.server.web.pages import page_routes
@@ -115,6 +116,7 @@ class Server:
             api.router.routes.extend(self.dashboard.routes())
         api.add_middleware(BodyLimits, settings=settings, uploads=self.services.app.upload_paths)
         api.add_middleware(_GetReady, server=self)
+        api.add_middleware(ClientShapes)
         api.add_middleware(Address, settings=settings)
         api.add_middleware(CountTraffic, traffic=self.services.traffic)
         origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]

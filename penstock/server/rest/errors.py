@@ -50,13 +50,18 @@ def refused_of(error: Exception, caller: Identity | None) -> Refused:
             return _of_database(error, error.sqlstate, caller)
         case Problem() | HTTPException() | PenstockError() | psycopg.Error() | TimeoutError():
             problem = problem_of(error)
-            code = _CODES.get(problem.status, "PGRST100")
-            return Refused(problem.status, code, problem.detail, headers=problem.headers)
+            return Refused(problem.status, code_of(problem.status), problem.detail, headers=problem.headers)
     log.error("unexpected", exc_info=error)
     return Refused(500, "PGRSTX00", "something went wrong here; it has been logged")
 
 
-_CODES = {401: "PGRST301", 503: "PGRST001"}
+_CODES = {401: "PGRST301", 404: "PGRST125", 405: "PGRST117", 413: "54000", 503: "PGRST001"}
+
+
+def code_of(status: int) -> str:
+    """What PostgREST calls an error that is not the database's."""
+    return _CODES.get(status, "PGRST100")
+
 
 _STATUSES = {
     "42501": 403, "42883": 404, "42P01": 404, "25006": 405, "23503": 409, "23505": 409, "57014": 500,

@@ -35,7 +35,7 @@ async def sign(bucket: str, path: str, request: Request) -> Response:
         told = await _link(services_of(request), caller, bucket, path, await request.body())
         return Response(msgspec.json.encode({"signedURL": told}), 200, None, JSON)
     except Exception as error:
-        return _shown(refused_of(error, caller))
+        return shown(refused_of(error, caller))
 
 
 @router.get("/storage/v1/object/sign/{bucket}/{path:path}")
@@ -56,7 +56,7 @@ async def follow(bucket: str, shared: Shared, token: Annotated[str, Query(max_le
         signed = await shared.app.artifacts.store.asign(artifacts[0].path, seconds)
         return RedirectResponse(signed or links.make(id, expires), 307, {"Cache-Control": "private, no-store"})
     except Exception as error:
-        return _shown(refused_of(error, None))
+        return shown(refused_of(error, None))
 
 
 class _Asked(msgspec.Struct, rename="camel"):
@@ -98,7 +98,7 @@ def _invalid() -> Refused:
     return Refused(400, "InvalidJWT", "the link has expired, was changed, or was not made here")
 
 
-def _shown(refused: Refused) -> Response:
+def shown(refused: Refused) -> Response:
     """As Supabase's storage says it."""
     body = {"statusCode": str(refused.status), "error": refused.body["code"], "message": refused.body["message"]}
     return Response(msgspec.json.encode(body), refused.status, refused.headers, JSON)
