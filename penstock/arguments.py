@@ -48,6 +48,7 @@ class Arguments:
         self.names = tuple(field[0] for field in fields)
         self._by_position_only = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_ONLY)
         self._open_ended = open_ended
+        self._has_defaults = any(len(field) > 2 for field in fields)
         self._positional = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
         self._shape = msgspec.defstruct(
             function.__name__, fields, kw_only=True, forbid_unknown_fields=not open_ended, rename=None
@@ -70,13 +71,6 @@ class Arguments:
                 known = ", ".join(self.names) or "none"
                 raise InvalidInput(field, f"there is no argument {given!r}; there is {known}")
 
-    def decode(self, encoded: bytes | str) -> msgspec.Struct:
-        """The arguments as the handler's types."""
-        try:
-            return self._decoder.decode(encoded)
-        except msgspec.ValidationError as error:
-            raise self._explain(str(error)) from None
-
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments; of a type that has none, only that anything goes."""
         schema = msgspec.json.schema(self._shape, schema_hook=lambda _: {})
@@ -88,10 +82,13 @@ class Arguments:
     def bind(self, encoded: str) -> tuple[list[Any], dict[str, Any]]:
         """The arguments to call the handler with, by position and by name."""
         try:
-            values = self.decode(encoded)
-        except InvalidArguments as error:
-            raise StaleArguments(error.field, error.problem) from None
-        named = {name: value for name in self.names if (value := getattr(values, name)) is not msgspec.UNSET}
+            values = self._decoder.decode(encoded)
+        except msgspec.ValidationError as error:
+            explained = self._explain(str(error))
+            raise StaleArguments(explained.field, explained.problem) from None
+        named = msgspec.structs.asdict(values)
+        if self._has_defaults:
+            named = {name: value for name, value in named.items() if value is not msgspec.UNSET}
         if self._open_ended:
             named = {**loads(encoded), **named}
         if not self._by_position_only:

@@ -3,7 +3,9 @@
 import asyncio
 import contextvars
 import time
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -27,6 +29,9 @@ from penstock.worker.run import (
     ending_of_raised,
     ending_of_stopped,
 )
+
+_AT_A_STRETCH = 0.001
+"""Seconds in which handlers that wait for nothing run one after another, before anybody else has a turn."""
 
 
 class Executor:
@@ -76,18 +81,70 @@ class Executor:
         return run.lease == lease and run.job.claims == job.claims
 
     def _fill(self, lane: Lane) -> None:
+        """Starts what there are slots for: a task for each job, or, while handlers end without having waited for
+        anything, one task for all of them. A task takes 3 of the 9 µs that a job without work costs."""
+        if lane.goes_on or not lane.waiting or lane.running >= lane.slots:
+            return
         create_task = asyncio.get_running_loop().create_task
-        while lane.running < lane.slots and lane.waiting:
+        if not lane.waits:
+            lane.goes_on = True
+            create_task(self._go_on(lane), context=self._context.copy())
+            return
+        while lane.waiting and lane.running < lane.slots:
             run = lane.waiting.popleft()
             lane.started(run)
             batch = self._calls.batches.get(run.job.kind)
             if batch is None:
-                run.task = create_task(self._perform(lane, run), context=self._context.copy())
+                run.task = create_task(self._perform_alone(lane, run), context=self._context.copy())
             else:
-                runs = [run, *_take_alike(lane, run, batch.size - 1)]
-                task = create_task(self._perform_batch(lane, batch, runs), context=self._context.copy())
-                for each in runs:
-                    each.task, each.started = task, run.started
+                self._start_batch(lane, batch, run)
+
+    def _start_batch(self, lane: Lane, batch: BatchCall, first: Run) -> None:
+        runs = [first, *_take_alike(lane, first, batch.size - 1)]
+        task = asyncio.get_running_loop().create_task(
+            self._perform_batch(lane, batch, runs), context=self._context.copy()
+        )
+        for each in runs:
+            each.task, each.started = task, first.started
+
+    async def _go_on(self, lane: Lane) -> None:
+        """Runs one job after another for a moment. From the first that waits on the task is that job's alone: others
+        go on in another."""
+        task = asyncio.current_task()
+        until = time.monotonic() + _AT_A_STRETCH
+        waited = False
+
+        def waits() -> None:
+            nonlocal waited
+            waited = lane.waits = True
+            lane.goes_on = False
+            self._fill(lane)
+
+        try:
+            while lane.waiting and lane.running < lane.slots and not self.stopping:
+                run = lane.waiting.popleft()
+                lane.started(run)
+                batch = self._calls.batches.get(run.job.kind)
+                if batch is not None:
+                    self._start_batch(lane, batch, run)
+                    continue
+                run.task = task
+                await _within(self._context.copy(), self._perform(lane, run), waits)
+                # whoever wants to stop it from here on must not stop another
+                run.task = None
+                # a handler may have cancelled its own task: the next would get that
+                if waited or run.started > until or (task is not None and task.cancelling()):
+                    break
+        finally:
+            if not waited:
+                lane.goes_on = False
+        if lane.waiting and not self.stopping:
+            self._fill(lane)
+
+    async def _perform_alone(self, lane: Lane, run: Run) -> None:
+        await self._perform(lane, run)
+        if lane.waiting and not self.stopping:
+            self._fill(lane)
 
     async def _perform(self, lane: Lane, run: Run) -> None:
         """Runs one job to its ending."""
@@ -122,8 +179,6 @@ class Executor:
         run.ran = time.perf_counter() - started
         lane.ended(run.ran)
         self._end(lane, run, ending)
-        if lane.waiting and not self.stopping:
-            self._fill(lane)
 
     async def _perform_batch(self, lane: Lane, call: BatchCall, runs: list[Run]) -> None:
         started = time.perf_counter()
@@ -198,6 +253,29 @@ class Executor:
             return True
         _, running = await asyncio.wait(tasks, timeout=seconds)
         return not running
+
+
+@types.coroutine
+def _within(
+    context: contextvars.Context, coroutine: Coroutine[Any, Any, None], waits: Callable[[], None]
+) -> Generator[Any, Any, None]:
+    """Awaits a coroutine in a context of its own, and tells when it waits for the first time."""
+    run = context.run
+    try:
+        wanted = run(coroutine.send, None)
+        waits()
+        while True:
+            try:
+                got = yield wanted
+            except GeneratorExit:
+                run(coroutine.close)
+                raise
+            except BaseException as error:
+                wanted = run(coroutine.throw, error)
+            else:
+                wanted = run(coroutine.send, got)
+    except StopIteration:
+        return
 
 
 def _take_alike(lane: Lane, first: Run, most: int) -> list[Run]:

@@ -83,6 +83,8 @@ while the next claim is under way."""
 
 MOST_IN_HAND = 2000
 _SMOOTHING = 0.05
+_TOO_SHORT_TO_WAIT = 0.000_05
+"""Seconds that a handler takes which has waited for nothing, or next to nothing."""
 
 
 def check_slots(queues: Mapping[str, int]) -> None:
@@ -99,6 +101,10 @@ class Lane:
         self.waiting: deque[Run] = deque()
         self.running = 0
         self.in_hand = 0
+        self.waits = True
+        """Whether its handlers wait for anything, as far as the last one shows."""
+        self.goes_on = False
+        """While a task runs its jobs one after another."""
         self._least = slots * batch
         self._target = self._least
         self._seconds: float | None = None
@@ -138,6 +144,8 @@ class Lane:
     def ended(self, seconds: float) -> None:
         """A handler took so long."""
         self.running -= 1
+        if seconds < _TOO_SHORT_TO_WAIT:
+            self.waits = False
         before = self._seconds
         self._seconds = seconds if before is None else before + _SMOOTHING * (seconds - before)
 

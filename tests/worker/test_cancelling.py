@@ -176,7 +176,7 @@ async def test_a_job_cancelled_while_it_waits_for_a_slot_never_runs(app: Penstoc
     handles = await work.aenqueue_many([{"number": number} for number in range(400)])
     async with working(app, {"default": 1}) as worker:
         await soon(started.wait())
-        in_hand = {run.job.id for run in worker.runs if run.task is None}
+        in_hand = {run.job.id for run in worker.runs if not run.begun}
         waiting = [handle for handle in handles if handle.id in in_hand]
         assert waiting, "the worker has none in hand that waits"
         await cancel(waiting[0])
