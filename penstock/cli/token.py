@@ -55,8 +55,7 @@ def token(
 ) -> None:
     """Mint a token for development, as Supabase would issue it: penstock token --sub ada --org acme."""
     with explained(json):
-        from penstock.server.auth.development import secret_file
-        from penstock.server.auth.jwt import mint
+        from penstock.tokens import mint, secret_file
 
         if not secret and secret_file(folder).exists():
             secret = secret_file(folder).read_text("ascii")

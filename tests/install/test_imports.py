@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests.install.environments import ROOT, distributions, project, tops
 
 PACKAGE = ROOT / "penstock"
@@ -96,3 +98,14 @@ def test_a_driver_is_loaded_when_an_engine_is_made_and_not_before() -> None:
     from_elsewhere = set(loaded.split()) & brought_by(frozenset({"all"}))
     assert from_elsewhere <= {"msgspec", "uuid_utils", "cronsim", "typing_extensions"}
     assert at_last == "True"
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [("penstock.tokens", {"fastapi", "pydantic", "uvicorn"}), ("penstock.server", {"networkx", "obstore"})],
+)
+def test_what_is_seldom_needed_is_not_loaded_at_the_start(module: str, heavy: set[str]) -> None:
+    """Each takes 0.1 to 1 s, whenever a token is minted or a server starts."""
+    program = f"import sys, {module}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert heavy & set(done.stdout.split()) == set()

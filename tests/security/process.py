@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.server.auth.jwt import mint
+from penstock.tokens import mint
 from tests.kit.serving import KEY, SECRET
 from tests.kit.until import wait_until
 

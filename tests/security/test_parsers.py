@@ -22,7 +22,7 @@ from penstock.callbacks import Callback, make_token, read_token
 from penstock.cron import Schedule
 from penstock.outbound.headers import BadHead, read_head, read_target
 from penstock.push import _output, _retry_after
-from penstock.server.auth.jwt import InvalidToken, check, mint, read_header, secret_key, verify
+from penstock.server.auth.jwt import InvalidToken, check, read_header, verify
 from penstock.server.dashboard.address import safe_path
 from penstock.server.dashboard.pages.jobs import _found, filter_of
 from penstock.server.files.headers import Unsatisfiable, disposition, matches, read_range
@@ -34,6 +34,7 @@ from penstock.server.settings import ServerSettings
 from penstock.signatures import InvalidSignature, Signer
 from penstock.signatures import verify as verify_webhook
 from penstock.storage.links import Links, read_watch_token
+from penstock.tokens import mint, secret_key
 from tests import slow
 from tests.values.json_values import json_values
 

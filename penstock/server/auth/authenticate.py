@@ -12,11 +12,12 @@ from joserfc.jwk import Key
 from penstock.errors import InvalidInput
 from penstock.server.auth.identity import ANONYMOUS, SERVICE, Identity
 from penstock.server.auth.jwks import Keys
-from penstock.server.auth.jwt import InvalidToken, Unverified, check, mint, read_header, secret_key, verify
+from penstock.server.auth.jwt import InvalidToken, Unverified, check, read_header, verify
 from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
+from penstock.tokens import secret_key
 
-__all__ = ["Authenticator", "mint"]
+__all__ = ["Authenticator"]
 
 REMEMBERED = 4096
 """Tokens remembered at once."""

@@ -8,16 +8,12 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.server.auth.jwt import mint
 from penstock.server.settings import ServerSettings
+from penstock.tokens import mint, secret_file
 
 
 def key_file(folder: Path) -> Path:
     return folder / "service-key"
-
-
-def secret_file(folder: Path) -> Path:
-    return folder / "jwt-secret"
 
 
 def settings_for_development(folder: Path) -> ServerSettings:

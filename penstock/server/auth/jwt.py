@@ -1,7 +1,6 @@
-"""JSON Web Tokens as Supabase issues them: read, verified, checked, and minted for development."""
+"""JSON Web Tokens as Supabase issues them: read, verified and checked."""
 
 import binascii
-import time
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,23 +9,21 @@ from typing import Any
 import msgspec
 from joserfc import jws
 from joserfc.errors import JoseError
-from joserfc.jwk import Key, OctKey
+from joserfc.jwk import Key
 from joserfc.jws import JWSRegistry
 
-from penstock.errors import InvalidInput
 from penstock.server.auth.identity import ANONYMOUS, SERVICE_TOKEN, Identity
 from penstock.server.settings import ServerSettings
+from penstock.tokens import ROLES
 
 MAX_TOKEN = 16_384
 MAX_HEADER = 1024
 MAX_NAME = 255
-MIN_SECRET = 32
 MAX_TIME = 1e12
 LEEWAY = 10.0
 """Seconds that the issuer's clock and ours may differ."""
 ASYMMETRIC = ("RS256", "ES256", "EdDSA", "Ed25519")
 ALGORITHMS = ("HS256", *ASYMMETRIC)
-ROLES = ("anon", "authenticated", "service_role")
 
 
 class InvalidToken(Exception):
@@ -53,18 +50,6 @@ class _Registry(JWSRegistry):
 
 
 _REGISTRY = _Registry()
-
-
-def secret_key(secret: str) -> OctKey:
-    """The key of HS256. A public key is no secret: whoever knows it could sign tokens with it."""
-    if len(secret.encode()) < MIN_SECRET:
-        raise InvalidInput("jwt_secret", f"must have at least {MIN_SECRET} characters, or tokens could be forged")
-    if "-----BEGIN " in secret:
-        raise InvalidInput("jwt_secret", "is a PEM key, not a secret; publish public keys as a JWKS and set jwks_url")
-    try:
-        return OctKey.import_key(secret.encode())
-    except (JoseError, ValueError):
-        raise InvalidInput("jwt_secret", "is not a secret but a key; set jwks_url for public keys") from None
 
 
 def read_header(token: str) -> Unverified:
@@ -123,32 +108,6 @@ def check(claims: dict[str, Any], settings: ServerSettings, now: float) -> tuple
     if role == "service_role":
         return SERVICE_TOKEN, expires
     return (ANONYMOUS if role == "anon" else _user(claims)), expires
-
-
-def mint(
-    secret: str,
-    subject: str | None = None,
-    org: str | None = None,
-    role: str = "authenticated",
-    seconds: float = 3600,
-    audience: str = "authenticated",
-    issuer: str | None = None,
-) -> str:
-    """A token as Supabase would issue it, signed with HS256: for development and tests."""
-    if role not in ROLES:
-        raise InvalidInput("role", f"must be one of {', '.join(ROLES)}, not {role!r}")
-    if role == "authenticated" and not subject:
-        raise InvalidInput("sub", "an authenticated token needs a subject: the id of the user")
-    now = time.time()
-    claims: dict[str, object] = {"role": role, "aud": audience, "iat": int(now), "exp": int(now + seconds)}
-    if subject:
-        claims["sub"] = subject
-    if issuer:
-        claims["iss"] = issuer
-    if org:
-        claims["app_metadata"] = {"org_id": org}
-    header = {"typ": "JWT", "alg": "HS256"}
-    return jws.serialize_compact(header, msgspec.json.encode(claims), secret_key(secret), registry=_REGISTRY)
 
 
 def _time(claims: dict[str, Any], name: str) -> float | None:

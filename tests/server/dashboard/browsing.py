@@ -8,7 +8,7 @@ import httpx
 import msgspec
 from joserfc import jws
 
-from penstock.server.auth.jwt import secret_key
+from penstock.tokens import secret_key
 from tests.kit.serving import KEY, SECRET
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
