@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def test_the_worker_benchmark_runs_our_worker_and_writes_what_it_measured(tmp_path: Path) -> None:
     results = tmp_path / "worker.json"
-    few = ["--jobs", "2000", "--rounds", "1", "--samples", "10", "--skip-memory", "--skip-sleep"]
+    few = ["--jobs", "500", "--rounds", "1", "--samples", "5", "--skip-memory", "--skip-sleep"]
     where = ["--folder", str(tmp_path / "postgres"), "--results", str(results)]
     done = subprocess.run(
         [sys.executable, "-m", "bench.worker", "--only", "penstock", "--payload", "0", "10240", *few, *where],

@@ -10,7 +10,7 @@ from penstock.engine.commands import Claim, OpenLease, RecallSteps, RememberStep
 from tests.kit.fixtures import Connect
 
 MOST = 10_000
-LARGE = "".join(random.Random(7).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=2_500_000))
+LARGE = random.Random(7).randbytes(1_250_000).hex()
 """Over 1 MiB however it is compressed."""
 
 
