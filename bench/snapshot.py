@@ -26,6 +26,8 @@ from penstock import embedded
 RATE = 5_000
 FIRST, MORE = 500, 20_000
 """Jobs of the drain that tells what a system can do: more if the first few were done at once."""
+MOST = 5
+"""Tables that are named: those that grew most."""
 FOLDER = ROOT / ".cache" / "bench-snapshot-postgres"
 TIMES = {
     "p50_ms": "p50 ms", "p99_ms": "p99 ms", "enqueue_ms": "enqueue ms", "enqueue_p50_ms": "its p50",
@@ -72,10 +74,10 @@ class Bench:
         await self.server.create_database(system)
         rate = self.options.rate or await self._rate(system)
         tell(f"{rate:,} jobs/s")
-        parts = await steady.measure(
+        before, parts = await steady.measure(
             self.server, system, rate, self.seconds, lambda seconds: self._progress.advance(task, seconds)
         )
-        return {"rate": rate, "seconds": self.seconds / steady.PARTS, **ratios(parts, rate),
+        return {"rate": rate, "seconds": self.seconds / steady.PARTS, **ratios(parts, rate), **growth(before, parts),
                 "parts": [part.figures() for part in parts]}  # fmt: skip
 
     async def _rate(self, system: System) -> int:
@@ -101,6 +103,36 @@ def ratios(parts: list[steady.Part], rate: int) -> dict[str, float | None]:
     }
 
 
+def growth(before: steady.Grown, parts: list[steady.Part]) -> dict[str, Any]:
+    """What a job leaves behind while the snapshot is open, and what of that is reused once it is gone.
+
+    Bytes a job are told before, under and after it: a system that keeps history grows all the time.
+    """
+    [first, *_], held = parts, [part for part in parts if part.held]
+    release, end = held[-1].grown, parts[-1].grown
+    after = parts[1 + len(held) :]
+    ran = sum(part.ran for part in held)
+
+    def bytes_a_job(since: steady.Grown, until: steady.Grown, during: list[steady.Part]) -> float:
+        return (until.disk - since.disk) / max(1, sum(part.ran for part in during))
+
+    most = sorted(release.tables, key=lambda name: release.tables[name] - first.grown.tables.get(name, 0))[-MOST:]
+    return {
+        "dead_rows_per_job": (release.dead - first.grown.dead) / max(1, ran),
+        "dead_rows_left": end.dead / max(1, release.dead),
+        "bytes_per_job": {
+            "before": bytes_a_job(before, first.grown, [first]),
+            "held": bytes_a_job(first.grown, release, held),
+            "after": bytes_a_job(release, end, after),
+        },
+        "grew_mb": (release.disk - first.grown.disk) / 2**20,
+        "tables_mb": {
+            name: [round(at.tables.get(name, 0) / 2**20, 1) for at in (first.grown, release, end)]
+            for name in reversed(most)
+        },
+    }
+
+
 def show(console: Console, results: dict[str, dict[str, Any]]) -> None:
     for name, result in results.items():
         if "failed" in result:
@@ -116,6 +148,22 @@ def show(console: Console, results: dict[str, dict[str, Any]]) -> None:
             table.add_row(name, *(_judged(result[goal.name], goal if name == "penstock" else None) for goal in GOALS))
     table.add_row("goal", *map(str, GOALS))
     console.print(table)
+    console.print(_growth(results))
+
+
+def _growth(results: dict[str, dict[str, Any]]) -> Table:
+    table = Table(title="what is left behind, and whether it is reused", box=None)
+    table.add_column("system")
+    columns = ("dead rows a job", "left at the end", "B/job before", "under it", "after it", "grew MB")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, result in results.items():
+        if "failed" not in result:
+            table.add_row(
+                name, f"{result['dead_rows_per_job']:.2f}", f"{result['dead_rows_left']:.0%}",
+                *(f"{each:,.0f}" for each in result["bytes_per_job"].values()), f"{result['grew_mb']:,.0f}",
+            )  # fmt: skip
+    return table
 
 
 def _parts(name: str, result: dict[str, Any]) -> Table:
@@ -159,7 +207,9 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--rate", type=figures.at_least(1), help=f"jobs a second (else {RATE:,}, or half of what it drains if less)"
     )
-    parser.add_argument("--only", nargs="+", choices=names, metavar="SYSTEM", help=", ".join(names))
+    parser.add_argument(
+        "--systems", "--only", dest="only", nargs="+", choices=names, metavar="SYSTEM", help=", ".join(names)
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "engine.json")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server")
     return parser.parse_args()

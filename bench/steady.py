@@ -25,9 +25,21 @@ PROBES = 5
 WARM_UP = 10.0
 
 GROWN = """
-select coalesce(sum(n_dead_tup), 0)::bigint, coalesce(sum(pg_total_relation_size(relid)), 0)::bigint
+select schemaname || '.' || relname, n_dead_tup, pg_total_relation_size(relid)
   from pg_stat_user_tables
 """
+
+
+@dataclass(frozen=True)
+class Grown:
+    """Dead rows of a database, and the bytes of each table with its indexes."""
+
+    dead: int
+    tables: dict[str, int]
+
+    @property
+    def disk(self) -> int:
+        return sum(self.tables.values())
 
 
 @dataclass
@@ -43,8 +55,8 @@ class Part:
     """From enqueue to start, of some of the jobs that started."""
     enqueued_ms: list[float] = field(default_factory=list)
     """Of each single enqueue."""
-    dead: int = 0
-    disk: int = 0
+    grown: "Grown" = field(default_factory=lambda: Grown(0, {}))
+    """What there was at its end."""
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -56,8 +68,8 @@ class Part:
             "enqueue_p99_ms": percentile(self.enqueued_ms, "p99") if self.enqueued_ms else None,
             "sent_per_s": self.sent / self.seconds,
             "run_per_s": self.ran / self.seconds,
-            "dead_rows": self.dead,
-            "disk_mb": self.disk / 2**20,
+            "dead_rows": self.grown.dead,
+            "disk_mb": self.grown.disk / 2**20,
         }
 
 
@@ -136,22 +148,23 @@ class Flow:
 
 async def measure(
     server: Server, system: System, rate: int, seconds: float, tick: Callable[[float], None]
-) -> list[Part]:
-    """The parts of so many seconds, and those after the snapshot was let go."""
+) -> tuple[Grown, list[Part]]:
+    """What there was before, the parts of so many seconds, and those after the snapshot was let go."""
     each = seconds / PARTS
     await server.fill(system, 0)
     async with server.connection(system) as connection, Flow.running(server, system, rate) as flow:
 
         async def part(*, held: bool) -> Part:
             seen = await flow.part(each, held=held, tick=tick)
-            seen.dead, seen.disk = await _grown(connection)
+            seen.grown = await _grown(connection)
             return seen
 
         await flow.part(warm_up(seconds), held=False, tick=tick)
+        before = await _grown(connection)
         parts = [await part(held=False)]
         async with _snapshot(server, system):
             parts += [await part(held=True) for _ in range(PARTS - 1)]
-        return parts + [await part(held=False) for _ in range(RELEASED)]
+        return before, parts + [await part(held=False) for _ in range(RELEASED)]
 
 
 def duration(seconds: float) -> float:
@@ -172,8 +185,7 @@ async def _snapshot(server: Server, system: System) -> AsyncIterator[None]:
         yield
 
 
-async def _grown(connection: psycopg.AsyncConnection[Any]) -> tuple[int, int]:
-    """Dead rows and bytes of all the tables of this database."""
+async def _grown(connection: psycopg.AsyncConnection[Any]) -> Grown:
     cursor = await connection.execute(GROWN)
-    dead, disk = await cursor.fetchone() or (0, 0)
-    return dead, disk
+    rows = await cursor.fetchall()
+    return Grown(sum(dead for _, dead, _ in rows), {name: size for name, _, size in rows})

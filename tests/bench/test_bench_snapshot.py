@@ -3,13 +3,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench import snapshot, steady
+
 ROOT = Path(__file__).parent.parent.parent
 
 
 def test_the_snapshot_benchmark_tells_how_a_flow_fares_and_leaves_what_others_wrote(tmp_path: Path) -> None:
     results = tmp_path / "engine.json"
     results.write_text('{"ratio": 0.9, "snapshot_p99_ratio": 7}')
-    short = ["--minutes", "0.05", "--rate", "500", "--only", "penstock"]
+    short = ["--minutes", "0.05", "--rate", "500", "--systems", "penstock"]
     where = ["--folder", str(tmp_path / "postgres"), "--results", str(results)]
     done = subprocess.run(
         [sys.executable, "-m", "bench.snapshot", *short, *where], cwd=ROOT, capture_output=True, text=True, timeout=120
@@ -25,3 +27,24 @@ def test_the_snapshot_benchmark_tells_how_a_flow_fares_and_leaves_what_others_wr
     for figure in ("p50_ms", "p99_ms", "enqueue_ms", "run_per_s"):
         assert any(part[figure] for part in ours["parts"]), figure
     assert ours["parts"][-1]["disk_mb"] > 0
+    assert ours["dead_rows_per_job"] >= 0
+    assert set(ours["bytes_per_job"]) == {"before", "held", "after"}
+    assert all(len(sizes) == 3 for sizes in ours["tables_mb"].values())
+
+
+def seen(ran: int, dead: int, disk: int, *, held: bool) -> steady.Part:
+    return steady.Part(held, ran=ran, grown=steady.Grown(dead, {"jobs": disk, "history": 2 * disk}))
+
+
+def test_what_a_snapshot_keeps_is_told_for_each_job_and_what_is_reused_after_it() -> None:
+    parts = [
+        seen(100, 10, 1_000, held=False),
+        seen(100, 110, 11_000, held=True),
+        seen(100, 210, 21_000, held=True),
+        seen(100, 21, 21_000, held=False),
+    ]
+    told = snapshot.growth(steady.Grown(0, {"jobs": 1_000, "history": 1_000}), parts)
+    assert told["dead_rows_per_job"] == 1.0
+    assert told["dead_rows_left"] == 0.1
+    assert told["bytes_per_job"] == {"before": 10.0, "held": 300.0, "after": 0.0}
+    assert list(told["tables_mb"]) == ["history", "jobs"], "that which grew most comes first"
