@@ -12,6 +12,7 @@ from penstock.cli.operate import operator
 from penstock.cli.output import out, print_json, print_table
 from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.cron import CatchUp, RecordedSchedule
+from penstock.engine import commands
 from penstock.errors import InvalidInput, meant
 from penstock.handler import Choices
 
@@ -125,7 +126,7 @@ def _refuse_unknown(app: Penstock, name: str) -> None:
 
 
 def _tell(app: Penstock, json: bool, name: str) -> None:
-    [schedule] = [each for each in app.schedules.list() if each.name == name]
+    [schedule] = app.engine.run(commands.ListSchedules([name])).schedules
     if json:
         print_json(schedule)
     else:

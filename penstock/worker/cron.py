@@ -5,6 +5,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import repeat
 
 from penstock.cron import RecordedSchedule, Schedule, due_ticks, next_tick
 from penstock.engine import commands
@@ -19,6 +20,9 @@ _LOOK_EVERY = 30.0
 
 _SHORTEST = 0.05
 """Seconds: where our clock is a little ahead of the database's, do not ask again and again."""
+
+_AT_ONCE = 500
+"""Schedules of one look, and ticks of one statement."""
 
 _LONGEST = 3600.0
 """Seconds: a machine that slept does not notice that its clock stood still."""
@@ -77,34 +81,60 @@ async def record_schedules(engine: Engine, code: Sequence[Schedule]) -> None:
 
 async def _fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
     names = [schedule.name for schedule in code]
-    recorded = await engine.arun(commands.ListSchedules(names, database=database))
-    now = recorded.now
-    fired = 0
-    # the code's own ticks too: a schedule that is paused or removed may be back by then
-    upcoming = [next_tick(schedule.cron, schedule.tz, now) for schedule in code]
-    for schedule in recorded.schedules:
+    fired, after = 0, ""
+    upcoming: list[datetime] = []
+    while True:
+        # what is due alone: a hundred thousand that are not took seconds to read and to work out
+        due = await engine.arun(commands.DueSchedules(names, database=database, after=after, most=_AT_ONCE))
+        if not after:
+            # the code's own ticks too: a schedule that is paused or removed may be back by then
+            upcoming = [next_tick(schedule.cron, schedule.tz, due.now) for schedule in code]
+        if due.next is not None:
+            upcoming.append(due.next)
+        fired += await _fire_these(engine, due.schedules, due.now, upcoming)
+        if len(due.schedules) < _AT_ONCE:
+            return fired, (min(upcoming) - due.now).total_seconds() if upcoming else math.inf
+        after = due.schedules[-1].name
+
+
+async def _fire_these(
+    engine: Engine, schedules: Sequence[RecordedSchedule], now: datetime, upcoming: list[datetime]
+) -> int:
+    """Fires what is due of these, adds the tick after it to those that are to come, and tells how many jobs it made."""
+    ticks: list[commands.Tick] = []
+    plans: dict[str, datetime] = {}
+    for schedule in schedules:
         try:
             following = next_tick(schedule.cron, schedule.tz, now)
-            upcoming.append(following)
-            if not schedule.paused:
-                fired += await _fire_one(engine, schedule, now, following)
-        except DatabaseUnavailable:
-            raise
+            since = schedule.next_tick
+            due = due_ticks(schedule, since - timedelta(microseconds=1), now) if since else []
         except PenstockError as error:
-            # what plain SQL may have written must not keep the other schedules from their ticks
-            log.warning("schedule %s cannot be fired: %s", schedule.name, error)
-    return fired, (min(upcoming) - now).total_seconds() if upcoming else math.inf
+            _cannot(schedule.name, error)
+            continue
+        upcoming.append(following)
+        if due:
+            ticks += map(commands.Tick, repeat(schedule.name), due, [*due[1:], following])
+        else:
+            plans[schedule.name] = following
+        await asyncio.sleep(0)  # a tick takes as long to work out as a job to run
+    if plans:
+        await engine.arun(commands.PlanSchedules(list(plans), list(plans.values())))
+    return sum([await _fire_ticks(engine, ticks[n : n + _AT_ONCE]) for n in range(0, len(ticks), _AT_ONCE)])
 
 
-async def _fire_one(engine: Engine, schedule: RecordedSchedule, now: datetime, following: datetime) -> int:
-    since = schedule.next_tick
-    if since is not None and since > now:
+async def _fire_ticks(engine: Engine, ticks: Sequence[commands.Tick]) -> int:
+    """All at once; where one of them cannot be, each by itself."""
+    try:
+        return sum(job is not None for job in await engine.arun(commands.FireSchedules(ticks)))
+    except DatabaseUnavailable:
+        raise
+    except PenstockError as error:
+        if len(ticks) > 1:
+            return sum([await _fire_ticks(engine, [tick]) for tick in ticks])
+        _cannot(ticks[0].name, error)
         return 0
-    ticks = due_ticks(schedule, since - timedelta(microseconds=1), now) if since else []
-    if not ticks:
-        await engine.arun(commands.PlanSchedule(schedule.name, following))
-    jobs = [
-        await engine.arun(commands.FireSchedule(schedule.name, tick, then))
-        for tick, then in zip(ticks, [*ticks[1:], following], strict=False)
-    ]
-    return sum(job is not None for job in jobs)
+
+
+def _cannot(name: str, error: PenstockError) -> None:
+    """What plain SQL may have written must not keep the other schedules from their ticks."""
+    log.warning("schedule %s cannot be fired: %s", name, error)

@@ -92,10 +92,14 @@ async def list_schedules(session: Session, asked: c.ListSchedules) -> c.Recorded
         said, last = await session.many([plain("HGETALL", keys[_ABOUT]), plain("HGETALL", keys[_LAST])])
         for name, text in said.items():
             about = _decode(text)
-            if asked.names is None or name in asked.names or (asked.database and about.source == "database"):
+            if (asked.names is None or name in asked.names) and name > asked.after:
                 following = await session.one(plain("ZSCORE", keys["repeat"], name))
                 found.append(_recorded(name, about, following, last.get(name)))
-    return c.RecordedSchedules(datetime.now(UTC), sorted(found, key=lambda each: each.name))
+    return c.RecordedSchedules(datetime.now(UTC), sorted(found, key=lambda each: each.name)[: asked.most])
+
+
+async def none_due(*_: object) -> c.SchedulesDue:
+    return c.SchedulesDue(datetime.now(UTC), [])
 
 
 def _recorded(name: str, about: _About, following: str | None, last: str | None) -> RecordedSchedule:

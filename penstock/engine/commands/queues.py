@@ -173,10 +173,27 @@ class RecordedSchedules(msgspec.Struct, frozen=True):
 
 
 class ListSchedules(Repeatable[RecordedSchedules], frozen=True):
-    """The schedules of these names, or all; with `database` also those that no code defines."""
+    """The schedules of these names, or all; by name, past one name and no more than so many."""
 
     names: Sequence[str] | None = None
+    after: str = ""
+    most: int | None = None
+
+
+class SchedulesDue(RecordedSchedules, frozen=True):
+    """Those whose time has come, and when the next of the others is due."""
+
+    next: datetime | None = None
+
+
+class DueSchedules(Repeatable[SchedulesDue], frozen=True):
+    """Of the schedules of these names, with `database` also of those that no code defines, the ones whose time has come
+    or was never worked out; by name, past one name and no more than so many."""
+
+    names: Sequence[str]
     database: bool = False
+    after: str = ""
+    most: int = 500
 
 
 class SetSchedule(Repeatable[None], frozen=True):
@@ -198,17 +215,25 @@ class SetSchedule(Repeatable[None], frozen=True):
         )  # fmt: skip
 
 
-class FireSchedule(Repeatable[UUID | None], frozen=True):
-    """The tick's job; None when somebody else was first, or it is not to be."""
+class Tick(msgspec.Struct, frozen=True):
+    """A tick of a schedule, and the one after it."""
 
     name: str
-    tick: datetime
+    at: datetime
     next: datetime
 
 
-class PlanSchedule(Repeatable[None], frozen=True):
-    name: str
-    next: datetime
+class FireSchedules(Repeatable[list[UUID | None]], frozen=True):
+    """The job of each tick; None when somebody else was first, or it is not to be."""
+
+    ticks: Sequence[Tick]
+
+
+class PlanSchedules(Repeatable[None], frozen=True):
+    """The next tick of each schedule that has none, or whose ticks until then are passed over."""
+
+    names: Sequence[str]
+    next: Sequence[datetime]
 
 
 class RunSchedule(Command[UUID], frozen=True):

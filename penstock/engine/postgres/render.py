@@ -341,6 +341,22 @@ def _start_each(command: c.StartEach) -> Statement[list[Enqueued]]:
     )
 
 
+_SCHEDULE = "name, cron, kind, args, tz, catch_up, options, source, paused, last_tick, next_tick, last_job, created_at"
+
+
+def _fire_schedules(command: c.FireSchedules) -> Statement[Any]:
+    text = """select penstock.fire_schedule(p_name => tick.name, p_tick => tick.at, p_next => tick.next)
+                from unnest(%s::text[], %s::timestamptz[], %s::timestamptz[]) as tick (name, at, next)"""
+    columns = [[getattr(tick, name) for tick in command.ticks] for name in c.Tick.__struct_fields__]
+    return Statement(text, columns, _scalars, repeatable=True)
+
+
+def _plan_schedules(command: c.PlanSchedules) -> Statement[Any]:
+    text = """select penstock.plan_schedule(p_name => plan.name, p_next => plan.next)
+                from unnest(%s::text[], %s::timestamptz[]) as plan (name, next)"""
+    return Statement(text, [list(command.names), list(command.next)], nothing, repeatable=True)
+
+
 def _reading(text: str, *names: str) -> Callable[[Any], Statement[Any]]:
     """A plain select. In the text every %s is one of these fields, in order."""
 
@@ -470,15 +486,42 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
         "since",
     ),
     c.ListSchedules: _reading(
-        """select penstock.clock() as now, coalesce((
-             select pg_catalog.json_agg(s order by s.name)
-               from (select name, cron, kind, args, tz, catch_up, options, source, paused, last_tick, next_tick,
-                            last_job, created_at
-                       from penstock.schedules
-                      where %s::text[] is null or name = any(%s::text[]) or %s and source = 'database') as s
-           ), '[]') as schedules""",
+        f"""select penstock.clock() as now, coalesce((
+              select pg_catalog.json_agg(s order by s.name)
+                from (select {_SCHEDULE}
+                        from penstock.schedules
+                       where (%s::text[] is null or name = any(%s::text[])) and name > %s
+                       order by name
+                       limit %s) as s
+            ), '[]') as schedules""",
         "names",
+        "names",
+        "after",
+        "most",
+    ),
+    # the time is one value: compared with clock(), which is volatile, every row would ask for it
+    c.DueSchedules: _reading(
+        f"""select now, coalesce((
+              select pg_catalog.json_agg(s order by s.name)
+                from (select {_SCHEDULE}
+                        from penstock.schedules
+                       where (name = any(%s::text[]) or %s and source = 'database')
+                         and not paused and (next_tick is null or next_tick <= now) and name > %s
+                       order by name
+                       limit %s) as s
+            ), '[]') as schedules, (
+              select min(next_tick)
+                from penstock.schedules
+               where (name = any(%s::text[]) or %s and source = 'database') and not paused and next_tick > now
+            ) as next
+            from (select penstock.clock() as now) as clock""",
+        "names",
+        "database",
+        "after",
+        "most",
         "names",
         "database",
     ),
+    c.FireSchedules: _fire_schedules,
+    c.PlanSchedules: _plan_schedules,
 }

@@ -2,10 +2,13 @@
 
 import asyncio
 import re
+from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 
 from penstock import Flow, Penstock
+from penstock.engine import commands
 from penstock.server import Server
 from penstock.server.dashboard.live import View
 from tests.kit.working import working
@@ -61,6 +64,21 @@ async def test_a_schedule_is_run_paused_and_resumed_by_operators_only(app: Penst
     assert "weekly" in page
     assert "Run now" not in page
     assert (await viewer.do("/schedules/run", name="weekly")).status_code == 403
+
+
+async def test_many_schedules_come_a_page_at_a_time(app: Penstock, operator: Browser) -> None:
+    for n in range(51):
+        await app.engine.arun(commands.SetSchedule(
+            f"number {n:02}", "0 8 * * *", "report", {}, "UTC", "one", {}, "database", datetime.now(UTC)
+        ))  # fmt: skip
+    first = (await operator.get("/schedules")).text
+    assert "number 49" in first
+    assert "number 50" not in first
+    [address] = re.findall(r'rel="next" href="([^"]+)"', first)
+    second = (await operator.get(unescape(address))).text
+    assert "number 50" in second
+    assert "number 49" not in second
+    assert 'rel="next"' not in second
 
 
 async def test_usage_is_summed_by_kind_and_organisation(app: Penstock, operator: Browser) -> None:

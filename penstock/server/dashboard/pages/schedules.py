@@ -13,6 +13,7 @@ section = Section()
 
 AHEAD = 3
 """Ticks that are shown."""
+ON_A_PAGE = 50
 
 
 class Row(NamedTuple):
@@ -22,9 +23,11 @@ class Row(NamedTuple):
 
 @section.page("/schedules", "Schedules", icon="schedules")
 async def schedules(look: Look) -> Context:
-    recorded = await look.run(commands.ListSchedules())
-    rows = [Row(each, _ticks(each, recorded.now)) for each in recorded.schedules]
-    return {"rows": rows}
+    after = look.query.get("after", "").replace("\x00", "")
+    recorded = await look.run(commands.ListSchedules(after=after, most=ON_A_PAGE + 1))
+    shown = recorded.schedules[:ON_A_PAGE]
+    more = shown[-1].name if len(recorded.schedules) > ON_A_PAGE else None
+    return {"rows": [Row(each, _ticks(each, recorded.now)) for each in shown], "after": after, "more": more}
 
 
 def _ticks(schedule: RecordedSchedule, now: datetime) -> list[datetime]:
