@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock import Handler, InvalidInput, NewJob, Penstock
-from penstock.engine.postgres.enqueue import COPY_FROM
+from penstock.engine import commands
+from penstock.engine.postgres.enqueue import COPY_FROM, enqueue
 from penstock.engine.postgres.statement import Statement, first
 from penstock.json import loads
 from tests.app.conftest import CountJobs
@@ -128,6 +129,21 @@ def test_a_fair_queue_takes_turns_among_owners_whose_jobs_came_by_copy(app: Pens
     send.using(owner="one").enqueue("alone")
     served = Worker(app).claim(9)
     assert Counter(job.owner for job in served) == {"many": 4, "few": 4, "one": 1}
+
+
+def test_jobs_of_many_owners_are_one_statement_and_not_some_for_each(app: Penstock, count_jobs: CountJobs) -> None:
+    single = [NewJob(kind="send", owner=f"owner {n}") for n in range(50)]
+    many = [NewJob(kind="send", owner="ada") for _ in range(COPY_FROM)]
+    mixed = [*single[:25], *many, *single[25:]]
+    script = enqueue(mixed)
+    assert isinstance(next(script), commands.PrepareCopy)
+    told = commands.BeforeCopy(0, datetime.now(UTC), None, may_copy=True)
+    asked = [script.send(told), next(script), next(script)]
+    assert [type(each).__name__ for each in asked] == ["Copy", "Wake", "EnqueueJobs"]
+    assert asked[-1] == commands.EnqueueJobs(single), "in their order"
+    enqueued = app.engine.enqueue(mixed)
+    assert [each.id for each in enqueued] == [job.id for job in mixed]
+    assert count_jobs() == len(mixed)
 
 
 def test_a_bulk_that_fails_half_way_writes_nothing(app: Penstock, send: Send, count_jobs: CountJobs) -> None:
