@@ -27,6 +27,9 @@ LAST_PAUSE_WITHOUT_NOTICES = 1.0
 BUSY = 0.5
 """Seconds without running dry after which a worker asks not to be woken: every enqueue would send it a notification."""
 
+MANY = 8
+"""Queues that are due at once, from which on they are first asked which of them has jobs."""
+
 _LAST_WORDS = 2.0
 _LOOK_FOR_UNKNOWN = (1.0, 4.0, 20.0)
 """When to look for jobs whose claim had no answer: soon, and later, for the server may still be at it."""
@@ -86,10 +89,30 @@ class Claimer(Loop):
                 continue
             await self._unregister_busy(now)
             due = [lane for lane in self._lanes if lane.look_at <= now and lane.wanted()]
-            for lane in due:
+            for lane in due if len(due) < MANY else await self._with_work(due):
                 await self._claim(lane)
             if not due:
                 await self._wait(now)
+
+    async def _with_work(self, due: Sequence[Lane]) -> Sequence[Lane]:
+        """Those that have jobs, and those that are yet to settle down. Of a worker for a thousand queues every wake and
+        every poll, would be a claim in each: this is one statement, at a tenth of what they take."""
+        connected = self._listener.connected
+        settled = [lane for lane in due if lane.registered is connected and lane.pause and lane.rate_pause is None]
+        if len(settled) < MANY:
+            return due
+        wakes = self._wakes
+        backlog = await self._engine.arun(commands.Backlog([lane.queue for lane in settled], 1))
+        busy = {each.queue for each in backlog if each.ready}
+        idle = {lane for lane in settled if lane.queue not in busy}
+        if self._wakes == wakes:  # else what it was woken for may have come after this look
+            for lane in idle:
+                lane.busy_since = None
+                self._rest(lane)
+            if self._woken and len(idle) == len(due):
+                self._woken = False
+                self._woken_for_nothing()
+        return [lane for lane in due if lane not in idle]
 
     async def _wait(self, now: float) -> None:
         """Until something changes, or a look is due."""
@@ -140,9 +163,13 @@ class Claimer(Loop):
             return
         if found and not self._listener.listening:
             lane.pause = FIRST_PAUSE
-        longest = LAST_PAUSE if self._listener.listening else LAST_PAUSE_WITHOUT_NOTICES
         if lane.rate_pause is not None and (found or lane.rate_pause < math.inf):
             lane.rate_pause = await self._listener.register(lane.queue)
+        self._rest(lane)
+
+    def _rest(self, lane: Lane) -> None:
+        """Until the next look, which comes later each time."""
+        longest = LAST_PAUSE if self._listener.listening else LAST_PAUSE_WITHOUT_NOTICES
         pause = min(lane.pause or FIRST_PAUSE, longest)
         lane.pause = 2 * pause
         lane.look_at = time.monotonic() + min(pause, lane.rate_pause or longest)

@@ -308,6 +308,9 @@ async def test_what_queues_have_at_hand(bench: Bench, run: Run) -> None:
     [counted] = await run(c.Backlog(["default"], 1))
     assert (counted.queue, counted.ready, counted.running) == ("default", 1, 0)
     assert counted.oldest_ready_seconds is not None
+    await bench.app.queues.apause("other")
+    [counted] = await run(c.Backlog(["default", "other"], 10))
+    assert (counted.queue, counted.ready) == ("default", 2), "a queue that is paused is left out, and no other"
 
 
 async def test_a_worker_says_what_has_ended_and_how_it_is(bench: Bench, run: Run) -> None:

@@ -65,6 +65,31 @@ async def test_an_idle_worker_is_told_of_a_job(app: Penstock, watch: psycopg.Con
     assert waiting(watch) == {}
 
 
+@pytest.mark.usefixtures("never_looking")
+async def test_a_worker_for_many_queues_claims_where_there_are_jobs(
+    app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.job
+    async def work(number: int) -> int:
+        return number
+
+    claimed_from: list[str] = []
+    async with working(app, {f"queue {n}": 1 for n in range(30)}) as worker:
+        await until(lambda: watch.execute("select count(*) from penstock.waiting").fetchone() == (30,))
+        run = worker.engine.arun
+
+        async def count(command: commands.Command[Any]) -> Any:
+            if isinstance(command, commands.Claim):
+                claimed_from.append(command.queue)
+            return await run(command)
+
+        monkeypatch.setattr(worker.engine, "arun", count)
+        for queue in ("queue 7", "queue 20"):
+            jobs = await work.using(queue=queue).aenqueue_many([{"number": number} for number in range(25)])
+            assert [await job.aresult(20) for job in jobs] == list(range(25))
+    assert set(claimed_from) == {"queue 7", "queue 20"}
+
+
 async def test_nobody_is_told_while_all_are_busy(
     app: Penstock, watch: psycopg.Connection[Any], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
