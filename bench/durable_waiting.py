@@ -56,10 +56,18 @@ def cost_of_claims(connection: Connection, jobs: int) -> float:
 
 def clock_of(connection: Connection) -> Callable[[], float]:
     """The CPU time of its backend, to the nanosecond; the time of day where there is no /proc."""
-    told = Path(f"/proc/{connection.info.backend_pid}/schedstat")
-    if not told.exists():
+    pid = connection.info.backend_pid
+    if cpu_of(pid) is None:
         return time.perf_counter
-    return lambda: int(told.read_text().split()[0]) / 1e9
+    return lambda: cpu_of(pid) or 0.0
+
+
+def cpu_of(pid: int) -> float | None:
+    """Seconds of CPU of a process with one thread, to the nanosecond; None where there is no /proc, or it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    except OSError:
+        return None
 
 
 def open_lease(connection: Connection) -> int:
