@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-ha bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-ha bench bench-quick bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -80,6 +80,12 @@ chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the 
 
 chaos-ha: .venv/.ready  ## the same over three Postgres under Patroni, whose leader is switched, killed and cut off; root; ten minutes
 	$(BIN)/python -m tests.chaos.ha $(ARGS)
+
+bench: .venv/.ready  ## beside thirteen other queues, into docs/benchmarks.md; half an hour, goes on after Ctrl-C; ARGS=--quick takes two minutes
+	@$(BIN)/python -m bench.field $(ARGS)
+
+bench-quick: .venv/.ready
+	@$(BIN)/python -m bench.field --quick $(ARGS)
 
 bench-engine: .venv/.ready  ## the engine beside bare SQL, three sizes of jobs; some minutes
 	$(BIN)/python -m bench.engine $(ARGS)

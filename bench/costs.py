@@ -32,7 +32,7 @@ def results(runs: Runs) -> dict[str, Any]:
                 "postgres": _median(((each.after.cpu, each) for each in drains), 1e6),
                 "postgres_enqueue": _median(((each.enqueue.cpu, each) for each in drains), 1e6),
             }
-            whole = _median((each.enqueue.wal + each.after.wal, each) for each in drains)
+            whole = _median((each.wal, each) for each in drains)
             enqueue = _median((each.enqueue.wal, each) for each in drains)
             after = _median((each.after.wal, each) for each in drains)
             for key, value in zip(WAL, (whole, enqueue, after), strict=True):

@@ -19,12 +19,11 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from bench import durable_waiting, figures, processes
+from bench import durable_waiting, figures, packages, processes
 from penstock import embedded
 from penstock.testing.database import address_of
 
 FOLDER = processes.ROOT / ".cache" / "bench-durable-postgres"
-PEERS = processes.ROOT / ".cache" / "bench-peers"
 RESULTS = processes.ROOT / "bench" / "results" / "durable.json"
 
 
@@ -72,25 +71,14 @@ def systems(alone: bool, console: Console) -> list[tuple[str, str]]:
     for name in () if alone else ("dbos", "absurd"):
         try:
             found.append((name, python_of(name)))
-        except subprocess.CalledProcessError as error:
-            why = (error.stderr or "").strip().splitlines()[-1:] or [str(error)]
-            console.print(f"without {name}, which cannot be installed: {why[0]}")
+        except processes.Failed as failure:
+            console.print(f"without {name}, which cannot be installed: {str(failure).strip().splitlines()[-1]}")
     return found
 
 
 def python_of(name: str) -> str:
-    """A venv of its own for each, made anew when what it is to hold has changed."""
-    wanted = processes.ROOT / "bench" / "peers" / f"requirements-durable-{name}.txt"
-    venv = PEERS / f"durable-{name}"
-    python, holds = venv / "bin" / "python", venv / "requirements.txt"
-    if not holds.exists() or holds.read_text() != wanted.read_text():
-        for command in (
-            [sys.executable, "-m", "venv", "--clear", str(venv)],
-            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(wanted)],
-        ):
-            subprocess.run(command, check=True, text=True, stderr=subprocess.PIPE)
-        holds.write_text(wanted.read_text())
-    return str(python)
+    asyncio.run(packages.install(name))
+    return packages.python(name)
 
 
 def measured(url: str, name: str, python: str, chosen: argparse.Namespace) -> dict[str, float]:

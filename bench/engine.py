@@ -126,7 +126,7 @@ class Bench:
             await drain()
             seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
             after = before.to(await self.gauge.read(connection))
-        return jobs / filling, Drained(jobs, seconds, cpu, enqueue, after)
+        return jobs / filling, Drained(jobs, seconds, cpu, enqueue, after, filling)
 
     async def flow(self, jobs: int, *, pinned: bool) -> list[float]:
         """Drains a continuous flow of jobs in tenths; the rate in each. A backlog is kept all the while."""

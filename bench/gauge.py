@@ -10,12 +10,14 @@ from bench import proc
 
 @dataclass(frozen=True)
 class Reading:
-    wal: int
+    wal: int | None
+    """Nothing where there is none: of a Redis."""
     cpu: float | None
 
     def to(self, later: "Reading") -> "Reading":
         """What was spent from here to there."""
-        return Reading(later.wal - self.wal, since(self.cpu, later.cpu))
+        wal = None if self.wal is None or later.wal is None else later.wal - self.wal
+        return Reading(wal, since(self.cpu, later.cpu))
 
 
 class Gauge:

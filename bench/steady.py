@@ -13,6 +13,7 @@ import psycopg
 from bench.figures import percentile
 from bench.measuring import Server
 from bench.processes import Program
+from bench.stores import held_snapshot
 from bench.systems import System
 
 BATCH = 500
@@ -151,7 +152,7 @@ async def measure(
 ) -> tuple[Grown, list[Part]]:
     """What there was before, the parts of so many seconds, and those after the snapshot was let go."""
     each = seconds / PARTS
-    await server.fill(system, 0)
+    await server.empty(system)
     async with server.connection(system) as connection, Flow.running(server, system, rate) as flow:
 
         async def part(*, held: bool) -> Part:
@@ -162,7 +163,7 @@ async def measure(
         await flow.part(warm_up(seconds), held=False, tick=tick)
         before = await _grown(connection)
         parts = [await part(held=False)]
-        async with _snapshot(server, system):
+        async with held_snapshot(server.url_of(system), system.jobs):
             parts += [await part(held=True) for _ in range(PARTS - 1)]
         return before, parts + [await part(held=False) for _ in range(RELEASED)]
 
@@ -174,15 +175,6 @@ def duration(seconds: float) -> float:
 
 def warm_up(seconds: float) -> float:
     return min(WARM_UP, seconds / PARTS)
-
-
-@asynccontextmanager
-async def _snapshot(server: Server, system: System) -> AsyncIterator[None]:
-    """A transaction left open, as by pg_dump or a forgotten psql: vacuum may remove nothing that it could still see."""
-    async with server.connection(system) as old:
-        await old.execute("begin isolation level repeatable read")
-        await old.execute(f"select count(*) from {system.jobs}".encode())
-        yield
 
 
 async def _grown(connection: psycopg.AsyncConnection[Any]) -> Grown:

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import costs, figures, payload, systems, worker_report
+from bench import costs, figures, packages, payload, systems, worker_report
 from bench.figures import percentile
 from bench.measuring import Drained, Server
 from bench.processes import ROOT, Failed
@@ -78,7 +78,7 @@ class Bench:
         rates: dict[int, dict[str, float]] = {size: {} for size in self.sizes}
         for system in self.systems:
             self._tell(f"installing {system.name}")
-            await systems.install(system)
+            await packages.install(system.name)
             await self.server.create_database(system)
             for size in self.sizes:
                 self._tell(f"warming up {system.name}, {size:,} bytes")
@@ -163,7 +163,7 @@ def _drain(processes: int, size: int) -> str:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     positive = figures.at_least(1)
-    names = systems.names(systems.SYSTEMS)
+    names = systems.names(systems.WORKER)
     parser.add_argument("--jobs", type=positive, help=f"jobs in a drain of the fast ones, exactly (else ≥ {JOBS:,})")
     figures.add_payload_option(parser)
     parser.add_argument("--rounds", type=positive, default=3)
@@ -183,7 +183,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     console = Console()
-    present = systems.chosen(systems.SYSTEMS, chosen.only, console)
+    present = systems.chosen(systems.WORKER, chosen.only)
     # the same pauses in every run
     random.seed(1)
     settings = {"synchronous_commit": "on", "fsync": "on", "shared_buffers": "512MB", "max_wal_size": "8GB"}

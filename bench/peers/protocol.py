@@ -1,7 +1,10 @@
-"""What every Python runner does with its pipes; graphile.js does the same in its own language.
+"""What every Python runner does with its pipes; protocol.js does the same for those in JavaScript.
 
     prepare          makes the tables, and ends
-    fill N [FILE]    enqueues N jobs, and ends; with FILE each carries one of its documents, a line each, in turns
+    fill N [FILE]    enqueues N jobs in bulk, says `filled T`, the nanoseconds it took, and ends; with FILE each carries
+                     one of its documents, a line each, in turns
+    produce P N      says `ready`, waits for `go`, enqueues N jobs one by one, by P at once; then says `produced T`, the
+                     nanoseconds it took
     flow R B         says `ready`, waits for `go`, enqueues R jobs a second by calls of B; after each says `sent N`, the
                      jobs so far; a job's number is when it was enqueued, in nanoseconds of CLOCK_MONOTONIC
     work             says `ready`, waits for `go`, runs a worker; every 20 ms says `count N`, the jobs run so far
@@ -22,6 +25,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +47,9 @@ BEHIND = 1.0
 
 
 class Peer(Protocol):
+    blocks: bool = False
+    """Whether its calls block: then those who enqueue at once are threads, else tasks of one loop."""
+
     async def prepare(self, url: str) -> None: ...
 
     def filler(self, url: str) -> AbstractAsyncContextManager[EnqueueMany]:
@@ -71,6 +78,9 @@ async def _run(peer: Peer, mode: str, url: str, *rest: str) -> None:
         case "fill", jobs, *file:
             async with peer.filler(url) as enqueue_many:
                 await _fill(enqueue_many, int(jobs), payload.read(Path(*file)) if file else [])
+        case "produce", at_once, jobs:
+            async with peer.enqueuer(url) as enqueue:
+                await _at_go(lambda: _produce(enqueue, int(at_once), int(jobs), threads=peer.blocks))
         case "flow", rate, batch:
             async with peer.filler(url) as enqueue_many:
                 await _at_go(lambda: _flow(enqueue_many, int(rate), int(batch)))
@@ -93,8 +103,10 @@ async def _run(peer: Peer, mode: str, url: str, *rest: str) -> None:
 
 
 async def _fill(enqueue_many: EnqueueMany, jobs: int, documents: list[payload.Document]) -> None:
+    began = time.monotonic_ns()
     for numbers in calls(jobs, documents):
         await enqueue_many(arguments(numbers, documents))
+    say(f"filled {time.monotonic_ns() - began}")
 
 
 def calls(jobs: int, documents: list[payload.Document]) -> list[range]:
@@ -107,6 +119,21 @@ def arguments(numbers: range, documents: list[payload.Document]) -> list[Argumen
     if not documents:
         return [{"n": n} for n in numbers]
     return [{"n": n, "document": documents[n % len(documents)]} for n in numbers]
+
+
+async def _produce(enqueue: Enqueue, at_once: int, jobs: int, *, threads: bool) -> None:
+    async def produce(numbers: range) -> None:
+        for n in numbers:
+            await enqueue(n)
+
+    began = time.monotonic_ns()
+    shares = [range(start, jobs, at_once) for start in range(at_once)]
+    if threads:
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(lambda numbers: asyncio.run(produce(numbers)), shares))
+    else:
+        await asyncio.gather(*map(produce, shares))
+    say(f"produced {time.monotonic_ns() - began}")
 
 
 async def _flow(enqueue_many: EnqueueMany, rate: int, batch: int) -> None:
@@ -137,9 +164,12 @@ async def _work(peer: Peer, url: str) -> None:
                 say(f"count {said}")
 
     async with peer.worker(url, handle) as run:
-        reporter = asyncio.create_task(report())
-        await _at_go(run)
-        await reporter
+        if peer.blocks:
+            # its worker has the main thread, and the loop with it
+            threading.Thread(target=asyncio.run, args=[report()], daemon=True).start()
+            await _at_go(run)
+        else:
+            await _at_go(lambda: asyncio.gather(run(), report()))
 
 
 async def _watch(peer: Peer, url: str) -> None:

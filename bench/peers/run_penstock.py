@@ -1,4 +1,5 @@
-"""Our own worker, by its public API."""
+"""Penstock as it is: 50 slots on asyncio's own loop; while handlers are short the worker claims up to 2,000 at once by
+itself, and reports as many. Bulk is `enqueue_many`, which is COPY. Finished jobs move to history, where they stay."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -8,7 +8,7 @@ Entry = str | Mapping[str, "str | Sequence[Entry]"]
 NAV: list[Entry] = [
     {
         "Start": [
-            "index.md", "tutorial.md", "installing.md", "comparison.md",
+            "index.md", "tutorial.md", "installing.md", "comparison.md", "benchmarks.md",
             {
                 "Coming from": [
                     {"Celery": "coming-from/celery.md"}, {"RQ": "coming-from/rq.md"},

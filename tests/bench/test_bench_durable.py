@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from bench import durable
+from bench.processes import Failed
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -50,7 +51,7 @@ def test_who_cannot_be_installed_is_left_out_in_one_line(
 ) -> None:
     def python_of(name: str) -> str:
         if name == "absurd":
-            raise subprocess.CalledProcessError(1, "pip", stderr="WARNING: slow\nERROR: no matching distribution\n")
+            raise Failed("pip for absurd ended with 1\nWARNING: slow\nERROR: no matching distribution\n")
         return "python"
 
     monkeypatch.setattr(durable, "python_of", python_of)
