@@ -311,12 +311,16 @@ class Operator:
         return result
 
     def _run(self, script: Script[T]) -> T:
+        if not self._engine.capabilities.transactions:  # the change first, then the line about it
+            return run(self._engine.run, script)
         with self._engine.transaction() as transaction:
             result = run(transaction.run, script)
             transaction.commit()
             return result
 
     async def _arun(self, script: Script[T]) -> T:
+        if not self._engine.capabilities.transactions:
+            return await arun(self._engine.arun, script)
         async with self._engine.atransaction() as transaction:
             result = await arun(transaction.run, script)
             await transaction.commit()

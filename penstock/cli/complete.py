@@ -25,7 +25,7 @@ def _known(context: typer.Context, incomplete: str, ask: Callable[[Penstock], It
     with suppress(Exception):
         folder = Path(given.get("folder") or os.environ.get("PENSTOCK_FOLDER", ".penstock"))
         url = given.get("url") or os.environ.get("DATABASE_URL") or embedded.running_url(folder)
-        if url is None:
+        if url is None and not os.environ.get("PENSTOCK_JOBS_URL"):
             return []
         schema = given.get("schema") or os.environ.get("PENSTOCK_SCHEMA", "penstock")
         with Penstock(url, folder=folder, schema=schema, database_timeout=WITHIN) as app:

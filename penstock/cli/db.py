@@ -1,5 +1,6 @@
 """`penstock migrate` and `penstock db`: the database itself."""
 
+import os
 import shlex
 from collections.abc import Callable
 from functools import wraps
@@ -29,7 +30,7 @@ def on_database(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*, url: str | None, folder: Path, schema: str, json: bool, **arguments: object) -> None:
         with explained(json):
-            if url is None and not folder.exists():
+            if url is None and not os.environ.get("PENSTOCK_JOBS_URL") and not folder.exists():
                 raise PenstockError(
                     f"there is no DATABASE_URL and no embedded Postgres under {folder}; "
                     "set DATABASE_URL, or start one with `penstock db start`"

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from penstock.app import Penstock
-from penstock.cli import doctor_database
+from penstock.cli import doctor_database, doctor_redis
 from penstock.cli.doctor_database import Check, Connection, Finding, Level, connect, one
 from penstock.cli.output import out, print_json
 from penstock.engine import commands
@@ -36,6 +36,16 @@ def doctor(app: Penstock, json: bool) -> None:
 
 
 def _look(app: Penstock) -> Iterator[Finding]:
+    if not app.engine.capabilities.database:
+        found = list(doctor_redis.look(app))
+        yield from found
+        for check in OF_JOBS if found[0].about != "connection" else ():
+            yield from check(app)
+    if app.has_database:
+        yield from _look_at_database(app)
+
+
+def _look_at_database(app: Penstock) -> Iterator[Finding]:
     try:
         connection = connect(app)
     except psycopg.OperationalError as error:
@@ -48,7 +58,8 @@ def _look(app: Penstock) -> Iterator[Finding]:
             for finding in check(app, connection):
                 usable = usable and not (finding.about in doctor_database.BASICS and finding.level == "bad")
                 yield finding
-        for check in CHECKS if usable else ():  # nothing of it could be asked
+        there = CHECKS if app.engine.capabilities.database else OF_DATABASE
+        for check in there if usable else ():  # nothing of it could be asked
             try:
                 yield from check(app, connection)
             except (PenstockError, psycopg.Error) as error:
@@ -96,7 +107,7 @@ def _cron(app: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "pg_cron", "nobody tends the queues: no worker of ours, and no line of pg_cron", lines)
 
 
-def _queues(app: Penstock, _: Connection) -> Iterator[Finding]:
+def _queues(app: Penstock, _: Connection | None = None) -> Iterator[Finding]:
     queues, workers = app.queues.list(), app.workers.list()
     served = {name for worker in workers for name in worker.queues}
     if workers:
@@ -116,7 +127,7 @@ def _queues(app: Penstock, _: Connection) -> Iterator[Finding]:
             yield Finding("warning", "queue", text, "more workers or slots, or a limit that is too tight: penstock top")
 
 
-def _jobs(app: Penstock, _: Connection) -> Iterator[Finding]:
+def _jobs(app: Penstock, _: Connection | None = None) -> Iterator[Finding]:
     overdue = app.engine.run(commands.NextRunAt())
     if overdue is not None and (late := (datetime.now(UTC) - overdue).total_seconds()) > OVERDUE:
         text = f"a job that was due {late:.0f} s ago is still scheduled: nobody tends the queues"
@@ -136,4 +147,6 @@ def _library(_: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "psycopg", text, "pip install 'penstock[binary]'")
 
 
-CHECKS: tuple[Check, ...] = (*doctor_database.OF_SCHEMA, _adapters, _cron, _queues, _jobs, _library)
+OF_JOBS = (_queues, _jobs)
+OF_DATABASE: tuple[Check, ...] = (*doctor_database.OF_SCHEMA, _adapters, _cron, _library)
+CHECKS: tuple[Check, ...] = (*OF_DATABASE[:-1], *OF_JOBS, _library)

@@ -50,7 +50,7 @@ def look_at(app: Penstock) -> Look:
     unseen = {name for worker in workers for name in worker.queues} - {queue.name for queue in queues}
     queues += [Queue(name, False, {}, 0, 0, 0, 0, None) for name in sorted(unseen)]
     totals = app.engine.run(commands.Totals())
-    minutes = app.statistics.series(since=timedelta(minutes=2))
+    minutes = app.statistics.series(since=timedelta(minutes=2)) if app.engine.capabilities.statistics else []
     now = time.monotonic()
     runs, failures = sum(each.runs for each in totals), sum(each.failures for each in totals)
     return Look(now, queues, workers, runs, failures, now - began, minutes[-2] if len(minutes) > 1 else None)

@@ -9,6 +9,7 @@ from penstock.cli.complete import queues
 from penstock.cli.output import out, print_json
 from penstock.cli.progress import bar
 from penstock.engine.mover import move as move_jobs
+from penstock.engine.scheme import is_redis
 from penstock.errors import InvalidInput
 from penstock.logs import counted
 
@@ -24,12 +25,15 @@ def move(
     Each is put aside where no worker reaches it, added there under the same id, and removed here: none is lost or run
     twice, and after an interruption the same command goes on. Running jobs finish where they are; jobs of flows stay.
     """
-    with Penstock(to) as target:
-        if type(target.engine) is type(app.engine):
-            raise InvalidInput("to", "is an engine of the same sort: the other must be redis://… or postgresql://…")
-        total = app.engine.mover().waiting(queue)
+    to_redis = is_redis(to)
+    if not app.has_database if to_redis else app.engine.capabilities.database:
+        raise InvalidInput("to", "is an engine of the same sort: the other must be redis://… or postgresql://…")
+    with Penstock(to) as there:
+        # PENSTOCK_JOBS_URL may be set already, for those who enqueue: what is here and there is by the addresses
+        source, target = (app.database, there.engine) if to_redis else (app.engine, there.database)
+        total = source.mover().waiting(queue)
         with bar(f"moving {queue}", total, json=json) as tell:
-            moved = move_jobs(app.engine, target.engine, queue, tell)
+            moved = move_jobs(source, target, queue, tell)
     if json:
         print_json({"queue": queue, "moved": moved.jobs, "left": moved.left})
         return

@@ -12,7 +12,7 @@ Url = Annotated[
     str | None,
     typer.Option(
         "--database-url", "-d", envvar="DATABASE_URL", show_envvar=True,
-        help="The database. Without it: the embedded Postgres under --folder.",
+        help="The database, or redis://… if the jobs are there. Without it: the embedded Postgres under --folder.",
     ),
 ]  # fmt: skip
 Folder = Annotated[

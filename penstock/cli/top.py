@@ -36,7 +36,7 @@ def top(
     """
     looks, look = Looks(), look_at(app)
     looks.add(look)
-    view = View(app.home.shown, every)
+    view = View(app.home.shown if app.engine.capabilities.database else app.engine.outage.what, every)
     if json:
         print_json(
             {"queues": look.queues, "workers": look.workers, "ready": look.ready, "running": look.running,

@@ -70,7 +70,7 @@ class Outage:
     """Shared by everything in a process that uses the same database: says once that it is lost, and that it is back."""
 
     def __init__(self, what: str = "the database") -> None:
-        self._what = what
+        self.what = what
         self._since: float | None = None
         self._silent = False
         self._lock = threading.Lock()
@@ -94,7 +94,7 @@ class Outage:
         with self._lock:
             known, self._since = self._since, self._since or time.monotonic()
         if known is None:
-            log.error("%s cannot be reached: %s; trying until it is back", self._what, reason)
+            log.error("%s cannot be reached: %s; trying until it is back", self.what, reason)
 
     def end(self) -> None:
         if self._since is None:
@@ -102,4 +102,4 @@ class Outage:
         with self._lock:
             since, self._since = self._since, None
         if since is not None:
-            log.warning("%s is back after %.1f s", self._what, time.monotonic() - since)
+            log.warning("%s is back after %.1f s", self.what, time.monotonic() - since)

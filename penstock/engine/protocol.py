@@ -26,7 +26,8 @@ class Capabilities:
     leads: bool
     """Its workers do what happens by itself: due jobs, lost leases, schedules, history. Else somebody else does."""
     database: bool = True
-    """There is SQL behind it: the server, its dashboard, operations over many jobs."""
+    """There is SQL behind it: the server, its dashboard, jobs that move to another queue, operations that go on in the
+    background."""
     users: bool = True
     """Users start and see jobs of their own, and no others."""
     artifacts: bool = True

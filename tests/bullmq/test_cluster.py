@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock import Flow, NewJob, Penstock
+from penstock.cli import doctor_redis
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.errors import InvalidFlow
 from tests.kit.redis_cluster import Cluster
@@ -54,3 +55,9 @@ async def test_queues_are_spread_and_a_flow_stays_in_one(cluster: Cluster) -> No
         flow.add(NewJob(kind="first", queue="b"))
         with pytest.raises(InvalidFlow, match="share a queue"):
             await engine.aenqueue(flow.jobs())
+
+
+def test_the_doctor_asks_a_cluster(cluster: Cluster) -> None:
+    with Penstock(cluster.url) as app:
+        found = {finding.about: finding.level for finding in doctor_redis.look(app)}
+    assert (found["redis"], found["cluster"], found["persistence"]) == ("ok", "ok", "ok")

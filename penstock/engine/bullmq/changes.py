@@ -9,6 +9,7 @@ from penstock.engine.bullmq.claim import held_job
 from penstock.engine.bullmq.leases import stop_list
 from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
 from penstock.engine.bullmq.record import CANCEL, record_of
+from penstock.engine.bullmq.refusal import cannot
 from penstock.engine.bullmq.session import Session
 
 _LOCK = 30_000
@@ -55,7 +56,9 @@ async def _cancel_one(session: Session, keys: QueueKeys, id: str, reason: str) -
     return True
 
 
-async def retry(session: Session, ids: Sequence[UUID]) -> list[UUID]:
+async def retry(session: Session, ids: Sequence[UUID], queue: str | None = None) -> list[UUID]:
+    if queue is not None:
+        raise cannot("database", "moving jobs to another queue")
     back = []
     for id, (keys, own) in (await index.places(session, ids)).items():
         if await session.one(calls.state_of(keys, own)) == "failed":

@@ -10,11 +10,23 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from penstock.engine import commands as c
-from penstock.engine.bullmq import changes, enqueue, index, leases, looks, outcomes, queues, schedules
+from penstock.engine.bullmq import (
+    changes,
+    counts,
+    enqueue,
+    index,
+    leases,
+    looks,
+    operations,
+    outcomes,
+    queues,
+    schedules,
+)
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import nudge
 from penstock.engine.bullmq.claim import claim
 from penstock.engine.bullmq.faults import LOST, RedisUnavailable, refusal_by
+from penstock.engine.bullmq.health import Health, look_at
 from penstock.engine.bullmq.leases import Hands
 from penstock.engine.bullmq.listener import BullmqListener
 from penstock.engine.bullmq.mover import BullmqMover
@@ -57,6 +69,11 @@ async def _wait_for_work(session: Session, _: Hands, asked: c.WaitForWork) -> fl
     return min((seconds for seconds in told if seconds is not None), default=None)
 
 
+async def _report(session: Session, _: Hands, said: c.ReportStatistics) -> None:
+    await leases.note_worker(session, said)
+    await counts.add(session, said.runs)
+
+
 async def _wake(session: Session, _: Hands, asked: c.Wake) -> None:
     await session.one(nudge(session.keys(asked.queue)))
 
@@ -81,7 +98,7 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.CloseLease: lambda s, h, a: leases.end(s, h, a.lease, counts=False),
     c.ReleaseUnknown: leases.give_back_unknown,
     c.Tend: lambda s, _, a: leases.tend(s, a.lease),
-    c.ReportStatistics: lambda s, _, a: leases.note_worker(s, a),
+    c.ReportStatistics: _report,
     c.CountWorkers: _workers,
     c.Workers: lambda s, h, a: looks.list_workers(s, h, a.job),
     c.Claim: claim,
@@ -104,13 +121,23 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.ListJobs: lambda s, _, a: looks.list_jobs(s, a.filter, a.before, a.limit),
     c.ExistingIds: _existing,
     c.Cancel: lambda s, _, a: changes.cancel(s, a.ids, a.reason),
-    c.Retry: lambda s, _, a: changes.retry(s, a.ids),
+    c.Retry: lambda s, _, a: changes.retry(s, a.ids, a.queue),
+    c.SearchJobs: lambda s, _, a: looks.search_jobs(s, a),
+    c.RetryWhere: lambda s, _, a: operations.retry_where(s, a),
+    c.PurgeWhere: lambda s, _, a: operations.purge_where(s, a),
+    c.PreviewOperation: lambda s, _, a: operations.preview(s, a),
+    c.StartOperation: lambda s, _, a: operations.operate(s, a),
+    c.AddAudit: lambda s, _, a: operations.add_audit(s, a),
+    c.ListAudit: lambda s, _, a: operations.list_audit(s, a),
     c.SetPriority: lambda s, _, a: changes.set_priority(s, a.ids, a.priority),
     c.SetQueue: lambda s, _, a: queues.set_queue(s, a),
     c.DeclareQueues: lambda s, _, a: queues.declare_queues(s, a),
     c.QueueStats: _all_queues,
     c.QueueOverview: _all_queues,
     c.ScaleOf: _scale,
+    c.ParkedJobs: lambda s, _, __: counts.parked_jobs(s),
+    c.DeadJobs: lambda s, _, a: counts.dead_jobs(s, a.most),
+    c.Totals: lambda s, _, __: counts.totals(s),
     c.Backlog: lambda s, _, a: queues.backlog(s, a),
     c.SetSchedule: lambda s, _, a: schedules.set_schedule(s, a),
     c.ListSchedules: lambda s, _, a: schedules.list_schedules(s, a),
@@ -216,6 +243,15 @@ class BullmqEngine:
     # by hand: on the portal's loop
     def wait(self, id: UUID, timeout: float | None) -> Job | None:
         return self._portal.run(self.await_end(id, timeout))
+
+    # by hand: on the portal's loop
+    def health(self) -> Health:
+        """What the server says of itself."""
+
+        async def look() -> Health:
+            return await self._told(lambda: look_at(self.session()), repeatable=True)
+
+        return self._portal.run(look())
 
     def transaction(self) -> NoReturn:
         raise cannot("transactions", "ctx.transaction()")

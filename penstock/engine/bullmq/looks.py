@@ -1,7 +1,7 @@
 """Looking at jobs."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,9 @@ _LISTS = ("active", "wait", "paused")
 _MOST = 10_000
 """Jobs of one place that a list looks through: Redis has no index over what jobs say."""
 
-_FILTERS = ("queue", "state", "kind", "owner", "org")
+_AT_ONCE = 1000
+_SAME = ("queue", "state", "kind", "owner", "org")
+_FILTERS = (*_SAME, "ids")
 
 
 Seen = tuple[Record, Job]
@@ -67,36 +69,55 @@ async def _told(session: Session, seen: Seen) -> Job:
 
 async def list_jobs(session: Session, filter: Mapping[str, Any], before: UUID | None, limit: int) -> list[Job]:
     """Newest first."""
-    if unknown := [name for name, value in filter.items() if name not in _FILTERS and value is not None]:
-        raise EngineCannot("search", f"jobs on BullMQ cannot be listed by {unknown[0]}: list by {', '.join(_FILTERS)}")
-    queues = _several(filter.get("queue")) or await known_queues(session)
-    found = [seen for queue in queues for seen in await _jobs_of(session, queue, filter)]
-    found.sort(key=_newest, reverse=True)
+    found = await find_jobs(session, filter, _MOST)
     if before is not None:
         edge = await _look_at(session, before)
         found = [seen for seen in found if edge is not None and _newest(seen) < _newest(edge)]
     return [await _told(session, seen) for seen in found[:limit]]
 
 
+async def search_jobs(session: Session, asked: c.SearchJobs) -> c.SearchPage:
+    jobs = await list_jobs(session, asked.filter, asked.before, asked.limit + 1)
+    more = len(jobs) > asked.limit
+    return c.SearchPage(jobs[: asked.limit], jobs[asked.limit - 1].id if more else None, None)
+
+
+async def find_jobs(session: Session, filter: Mapping[str, Any], most: int | None = None) -> list[Seen]:
+    """All that fit, newest first; of each place of a queue at most so many are looked at."""
+    if unknown := [name for name, value in filter.items() if name not in _FILTERS and value is not None]:
+        raise EngineCannot("search", f"jobs on BullMQ cannot be listed by {unknown[0]}: list by {', '.join(_FILTERS)}")
+    if filter.get("ids") is not None:
+        looked = [await _look_at(session, id) for id in dict.fromkeys(filter["ids"])]
+        found = [seen for seen in looked if seen is not None]
+    else:
+        queues = _several(filter.get("queue")) or await known_queues(session)
+        states = _several(filter.get("state"))
+        found = [seen for queue in queues for seen in await _jobs_of(session, queue, states, most)]
+    same = {name: values for name in _SAME if (values := _several(filter.get(name)))}
+    fitting = [seen for seen in found if all(getattr(seen[1], name) in values for name, values in same.items())]
+    return sorted(fitting, key=_newest, reverse=True)
+
+
 def _newest(seen: Seen) -> tuple[datetime, UUID]:
     return seen[1].created_at, seen[1].id
 
 
-async def _jobs_of(session: Session, queue: str, filter: Mapping[str, Any]) -> list[Seen]:
+async def _jobs_of(session: Session, queue: str, states: Sequence[str], most: int | None) -> list[Seen]:
     keys = session.keys(queue)
-    wanted = _several(filter.get("state"))
-    places = [place for place, state in _PLACES.items() if not wanted or state in wanted or
-              (place == "failed" and JobState.CANCELLED in wanted)]  # fmt: skip
-    ranges = [plain("LRANGE" if place in _LISTS else "ZRANGE", keys[place], -_MOST, -1) for place in places]
+    places = [place for place, state in _PLACES.items() if not states or state in states or
+              (place == "failed" and JobState.CANCELLED in states)]  # fmt: skip
+    first = 0 if most is None else -most
+    ranges = [plain("LRANGE" if place in _LISTS else "ZRANGE", keys[place], first, -1) for place in places]
     found = [(place, id) for place, ids in zip(places, await session.many(ranges), strict=True) for id in ids]
-    hashes = await session.many([plain("HGETALL", keys[id]) for _, id in found])
     seen = []
-    for (place, id), fields in zip(found, hashes, strict=True):
-        if fields:
-            record = record_of(queue, id, fields)
-            seen.append((record, record.job("waiting" if place in ("wait", "paused") else place)))
-    same = {name: values for name in ("state", "kind", "owner", "org") if (values := _several(filter.get(name)))}
-    return [(record, job) for record, job in seen if all(getattr(job, name) in values for name, values in same.items())]
+    for start in range(0, len(found), _AT_ONCE):
+        part = found[start : start + _AT_ONCE]
+        hashes = await session.many([plain("HGETALL", keys[id]) for _, id in part])
+        for (place, id), fields in zip(part, hashes, strict=True):
+            if fields:
+                record = record_of(queue, id, fields)
+                seen.append((record, record.job("waiting" if place in ("wait", "paused") else place)))
+    return seen
 
 
 def _several(given: Any) -> list[Any]:

@@ -101,8 +101,9 @@ async def queue_of(session: Session, queue: str) -> c.Queue:
     ready = int(wait) + int(held) + int(prioritized)
     front = oldest or (first[0] if first else None)
     since = await session.one(plain("HGET", keys[front], "timestamp")) if front else None
+    settings = {name: value for name, value in (await settings_of(session, queue)).items() if name != "paused"}
     return c.Queue(
-        name=queue, paused=bool(paused), settings=await settings_of(session, queue), blocked=int(blocked),
+        name=queue, paused=bool(paused), settings=settings, blocked=int(blocked),
         scheduled=int(delayed), ready=ready, running=int(active),
         oldest_ready_seconds=max(0.0, (calls.now_ms() - float(since)) / 1000) if since else None,
     )  # fmt: skip

@@ -16,8 +16,8 @@ _INSTEAD = {
 }
 
 _WAITS = (c.Suspend, c.Emit, c.Approve, c.ApproveMine, c.TakeCallback, c.Approvals, c.StepsOf)
-_SEARCHES = (c.SearchJobs, c.SearchSeenJobs, c.JobTree, c.FlowJobs, c.RetryWhere, c.PurgeWhere)
-_COUNTS = (c.Totals, c.ListUsage, c.SumUsage, c.DeadJobs)
+_SEARCHES = (c.SearchSeenJobs, c.JobTree, c.FlowJobs)
+_COUNTS = (c.ListUsage, c.SumUsage)
 
 
 def refusal(command: Command[Any]) -> EngineCannot:
