@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-ha bench bench-quick bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-ha bench bench-quick bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -130,6 +130,10 @@ screenshots: .venv/.ready  ## every page of the dashboard and the recipes in bot
 	@scripts/get-chromium
 	@$(BIN)/python -m tests.browser.dashboard.screenshots $(ARGS)
 	@PYTHONPATH=recipes/tests $(BIN)/python -m pages.screenshots $(ARGS)
+
+audit:  ## bandit over the packages, and the dependencies beside PyPI's advisories
+	@scripts/get-venv
+	@$(PYTHON) scripts/audit
 
 release:  ## wheels and sdists into dist/, built twice to the same bytes, then installed on each Python that is there
 	@scripts/release $(ARGS)

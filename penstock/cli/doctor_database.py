@@ -184,7 +184,7 @@ _MOST = "current_setting('max_connections')::int - current_setting('superuser_re
 
 def _connections(_: Penstock, connection: Connection) -> Iterator[Finding]:
     used, most = connection.execute(
-        f"select (select sum(numbackends)::int from pg_stat_database), {_MOST}".encode()
+        f"select (select sum(numbackends)::int from pg_stat_database), {_MOST}".encode()  # noqa: S608 - of our own words
     ).fetchall()[0]
     text = f"{used} of {most} are in use"
     crowded = used > CROWDED * most
@@ -198,7 +198,7 @@ def _pools(app: Penstock, connection: Connection) -> Iterator[Finding]:
             f"""select (select count(*) from penstock.leases),
                        least({_MOST},
                              (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
-                             (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user))""",
+                             (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user))""",  # noqa: S608 - of our own words
             app.database.schema,
         ).encode()
     ).fetchall()[0]

@@ -137,7 +137,7 @@ def worker(
             code = asyncio.run(_work(loaded, slots, grace, lease, api, supervised, where, memory, introduced))
         loaded.close()
     if code == RECYCLED and supervised is None:
-        os.execv(sys.executable, [sys.executable, "-m", "penstock.cli", *sys.argv[1:]])  # noqa: S606
+        os.execv(sys.executable, [sys.executable, "-m", "penstock.cli", *sys.argv[1:]])  # noqa: S606 (ourselves)
     leave(code)
 
 

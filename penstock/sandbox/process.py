@@ -172,7 +172,7 @@ class _Child:
         self._lock = threading.Lock()
         self._reaped = False
         # a session of its own: Ctrl-C at a terminal is for the worker, which lets what runs finish
-        self._popen = subprocess.Popen(  # noqa: S603
+        self._popen = subprocess.Popen(  # noqa: S603 (what the worker chose, without a shell)
             command,
             stdin=both[0].fileno(),
             stdout=both[1].fileno(),

@@ -170,7 +170,7 @@ class StatisticsReport(Loop):
         self._understood = True
 
     async def run(self) -> None:
-        first_at = time.monotonic() + random.uniform(EVERY, FIRST_WITHIN)  # noqa: S311
+        first_at = time.monotonic() + random.uniform(EVERY, FIRST_WITHIN)  # noqa: S311 (a pause, not a secret)
         told = False
         while self._understood:
             await asyncio.sleep(EVERY)

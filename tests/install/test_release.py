@@ -11,11 +11,19 @@ import pytest
 from tests.install.environments import ROOT
 
 
-def test_every_tool_of_a_release_is_pinned_by_its_hash() -> None:
-    tools = [line for line in (ROOT / "scripts/release-tools.txt").read_text().splitlines() if line[0] != "#"]
-    assert {line.partition("==")[0] for line in tools} >= {"build", "hatchling"}
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("release-tools.txt", {"build", "hatchling"}),
+        ("bill-tools.txt", {"cyclonedx-bom"}),
+        ("audit-tools.txt", {"bandit", "pip-audit"}),
+    ],
+)
+def test_every_tool_is_pinned_by_its_hash(name: str, needed: set[str]) -> None:
+    tools = [line for line in (ROOT / "scripts" / name).read_text().splitlines() if line[0] != "#"]
+    assert {line.partition("==")[0] for line in tools} >= needed
     for line in tools:
-        assert re.fullmatch(r"[a-z-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}", line), line
+        assert re.fullmatch(r"[a-z0-9.-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+", line), line
 
 
 @pytest.mark.slow

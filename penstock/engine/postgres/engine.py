@@ -253,7 +253,7 @@ class _Tries:
             return 0.0
         # Whoever else was in a deadlock must get on meanwhile: at once, its victim came back for the same lock before
         # the winner had run, and lost again.
-        return random.uniform(0.5, 1) * 0.01 * float(3**self._count)  # noqa: S311
+        return random.uniform(0.5, 1) * 0.01 * float(3**self._count)  # noqa: S311 (a pause, not a secret)
 
     def given_up(self, error: DatabaseUnavailable) -> DatabaseUnavailable:
         return PostgresUnavailable(error.seconds, error.reason, sent=error.sent or self._sent)

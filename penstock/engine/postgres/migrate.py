@@ -162,12 +162,12 @@ def _migrate_application(
 ) -> list[str]:
     """Applies those that are due; their text may name the engine's schema `penstock`, as ours does."""
     table = render("penstock.application_migrations", schema)
-    done = connection.execute(f"select number from {table} where application = %s".encode(), [application]).fetchall()
+    done = connection.execute(f"select number from {table} where application = %s".encode(), [application]).fetchall()  # noqa: S608 - of our own words
     due = [migration for migration in known if (migration.number,) not in done]
     for migration in due:
         _execute(connection, migration.text, schema)
         connection.execute(
-            f"insert into {table} (application, number, name) values (%s, %s, %s)".encode(),
+            f"insert into {table} (application, number, name) values (%s, %s, %s)".encode(),  # noqa: S608 - of our own words
             [application, migration.number, migration.name],
         )
     return [f"{application} {migration}" for migration in due]

@@ -104,7 +104,7 @@ def _is_row(kind: Any) -> bool:
 
 
 def _as_json(source: str, columns: str) -> str:
-    return f"select pg_catalog.row_to_json(found)::text from (select {columns} from {source}) as found"
+    return f"select pg_catalog.row_to_json(found)::text from (select {columns} from {source}) as found"  # noqa: S608 - of our own words
 
 
 def _scalars(rows: Sequence[Row]) -> list[Any]:
@@ -179,7 +179,7 @@ def _release(command: c.Release) -> Statement[Any]:
 # whose worker died.
 
 _CLAIM = (
-    f"select {', '.join(f'c.{name}' for name in ClaimedJob.__struct_fields__)}"
+    f"select {', '.join(f'c.{name}' for name in ClaimedJob.__struct_fields__)}"  # noqa: S608 - of our own words
     " from (select set_config('synchronous_commit', 'off', true) offset 0) as s,"
     " penstock.claim(p_lease => %s, p_queue => %s, p_limit => %s, p_priorities => %s::int[], p_turns => %s::bigint[],"
     " p_ids => %s::uuid[], p_kinds => %s::text[], p_owner => %s) as c"
@@ -411,7 +411,7 @@ def _searching(columns: str) -> Callable[[Any], Statement[Any]]:
                                p_filter => pg_catalog.jsonb_build_object('ids', found.ids),
                                p_limit => pg_catalog.cardinality(found.ids))) as j), '[]') as jobs,
                    found.next, found.back_to as searched_back_to
-              from penstock.search_jobs(p_filter => %s, p_before => %s, p_limit => %s) as found"""
+              from penstock.search_jobs(p_filter => %s, p_before => %s, p_limit => %s) as found"""  # noqa: S608 - of our own words
 
     def by_hand(command: c.SearchJobs | c.SearchSeenJobs) -> Statement[Any]:
         query, read = _selecting_rows(text, type(command))

@@ -68,6 +68,6 @@ def call(schema: str, name: str, function: Function, arguments: Collection[str],
         types = ", ".join(f'"{each}" {function.arguments[each]}' for each in given)
         source = f"json_to_record(%s::json) as given({types}) cross join lateral {source}"
     made = "row_to_json(answer)" if function.shape == "rows" else "to_json(answer)"
-    rows = f"select {made}::text from {source} as answer"
+    rows = f"select {made}::text from {source} as answer"  # noqa: S608 - of our own words
     text = f"select coalesce(({rows}), 'null'), 1" if function.shape == "value" else as_list(rows)
     return Statement(text, [body.decode()] if given else [], read_answer)

@@ -39,7 +39,7 @@ class Query:
                              self.params, read_answer)  # fmt: skip
         names = ", ".join(f'"{each}"' for each in self.columns)
         rows = f"select {names} {source} {self.order} limit %s offset %s"
-        text = as_list(f"select row_to_json(chosen)::text from ({rows}) as chosen")
+        text = as_list(f"select row_to_json(chosen)::text from ({rows}) as chosen")  # noqa: S608 - of our own words
         return Statement(text, [*self.params, self.limit, self.offset], read_answer)
 
 
@@ -182,10 +182,10 @@ def insert(query: Query, rows: Rows, *, returning: bool) -> Statement[Answer]:
     names = ", ".join(f'"{each}"' for each in rows.names)
     types = ", ".join(f'"{each}" {view.columns[each]}' for each in rows.names)
     target = (
-        f'insert into "{query.schema}"."{name}" ({names}) '
+        f'insert into "{query.schema}"."{name}" ({names}) '  # noqa: S608 - of our own words
         f"select {names} from json_to_recordset(%s::json) as given({types}) returning *"
     )
     shown = ", ".join(f'"{each}"' for each in query.columns or view.columns)
-    made = f"select json_agg(row_to_json(shown))::text from (select {shown} from added) as shown" if returning else "''"
-    text = f"with added as ({target}) select ({made}), (select count(*) from added)"
+    made = f"select json_agg(row_to_json(shown))::text from (select {shown} from added) as shown" if returning else "''"  # noqa: S608 - of our own words
+    text = f"with added as ({target}) select ({made}), (select count(*) from added)"  # noqa: S608 - of our own words
     return Statement(text, [rows.text], read_answer)

@@ -45,7 +45,7 @@ async def find(app: Penstock, id: int, user_id: str, url: str) -> Bookmark | Non
     """The bookmark, if it is that user's and of that address: the service may read any, so it has to say whose."""
     async with app.atransaction() as connection, connection.cursor(row_factory=class_row(Bookmark)) as rows:
         await rows.execute(
-            f"select {COLUMNS}, page from bookmarks.bookmarks where id = %s and user_id = %s and url = %s",
+            f"select {COLUMNS}, page from bookmarks.bookmarks where id = %s and user_id = %s and url = %s",  # noqa: S608 - of our own words
             [id, user_id, url],
         )
         return await rows.fetchone()

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 _NAMES = {
     "SPEECHKIT_API_KEY": "api_key",
-    "SPEECHKIT_IAM_TOKEN": "iam_token",
+    "SPEECHKIT_IAM_TOKEN": "iam_token",  # nosec B105 - a name
     "SPEECHKIT_FOLDER_ID": "folder",
     "SPEECHKIT_LANGUAGE": "language",
     "SPEECHKIT_MODEL": "model",
     "SPEECHKIT_BUCKET": "bucket",
     "SPEECHKIT_ACCESS_KEY_ID": "access_key_id",
-    "SPEECHKIT_SECRET_ACCESS_KEY": "secret_access_key",
+    "SPEECHKIT_SECRET_ACCESS_KEY": "secret_access_key",  # nosec B105 - a name
     "SPEECHKIT_STORAGE_URL": "storage_url",
     "SPEECHKIT_TRANSCRIBE_URL": "transcribe_url",
     "SPEECHKIT_OPERATIONS_URL": "operations_url",
