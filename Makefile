@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-ha bench bench-quick bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -76,7 +76,11 @@ previous-release:
 	.venv/bin/pip wheel --quiet --no-deps --wheel-dir tests/versions/previous .cache/previous
 
 chaos: .venv/.ready  ## kill, cut, fill and move the clock while jobs flow; the ledger must balance; some minutes
-	$(BIN)/python -m tests.chaos
+	$(BIN)/python -m tests.chaos $(ARGS)
+
+chaos-guarded: .venv/.ready  ## the same with roles that own nothing, row level security, and PgBouncer in transaction mode
+	@scripts/setup-tests
+	$(BIN)/python -m tests.chaos --guarded $(ARGS)
 
 chaos-ha: .venv/.ready  ## the same over three Postgres under Patroni, whose leader is switched, killed and cut off; root; ten minutes
 	$(BIN)/python -m tests.chaos.ha $(ARGS)

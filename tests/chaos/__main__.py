@@ -1,7 +1,7 @@
 """`make chaos`: real processes and a real Postgres under random faults, and a ledger that must balance.
 
-Writes bench/results/chaos.json. Exit code 1 when a job was lost, an outcome accepted twice or too late, an effect not
-written exactly once, or somebody took longer than ten seconds to be back at work.
+Writes bench/results/chaos.json, or chaos-guarded.json. Exit code 1 when a job was lost, an outcome accepted twice or
+too late, an effect not written exactly once, or somebody took longer than ten seconds to be back at work.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from tests.chaos.faults import FAULTS, USUAL
 from tests.chaos.report import show, to_json
 from tests.chaos.storm import Plan, run_storm
 
-RESULTS = Path(__file__).parents[2] / "bench" / "results" / "chaos.json"
+RESULTS = Path(__file__).parents[2] / "bench" / "results"
 
 
 def read_plan() -> Plan:
@@ -28,10 +28,11 @@ def read_plan() -> Plan:
     options.add_argument("--seed", type=int, default=None, help="repeats the faults of an earlier run")
     options.add_argument("--lease", type=float, default=3.0, help="seconds")
     options.add_argument("--only", choices=list(FAULTS), action="append", help="this fault; may be given several times")
+    options.add_argument("--guarded", action="store_true", help="roles that own nothing, row level security, PgBouncer")
     options.add_argument("--logs", type=Path, help="a folder to leave logs and ledgers in")
     chosen = options.parse_args()
     seed = random.randrange(10**6) if chosen.seed is None else chosen.seed
-    return Plan(seed, chosen.seconds, chosen.only or USUAL, chosen.lease, logs=chosen.logs)
+    return Plan(seed, chosen.seconds, chosen.only or USUAL, chosen.lease, guarded=chosen.guarded, logs=chosen.logs)
 
 
 class Terminal:
@@ -62,9 +63,10 @@ def main() -> int:
     with Progress(*columns, console=console, transient=True) as progress:
         outcome = run_storm(plan, Terminal(progress, plan.seconds))
     show(console, outcome)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(to_json(outcome), indent=2) + "\n")
-    console.print(f"written to {RESULTS.relative_to(RESULTS.parents[2])}")
+    RESULTS.mkdir(exist_ok=True)
+    written = RESULTS / ("chaos-guarded.json" if plan.guarded else "chaos.json")
+    written.write_text(json.dumps(to_json(outcome), indent=2) + "\n")
+    console.print(f"written to {written.relative_to(RESULTS.parents[1])}")
     return 0 if outcome.good else 1
 
 

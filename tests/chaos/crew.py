@@ -16,6 +16,8 @@ class Crew:
     url: str
     folder: Path
     lease: float
+    producers_url: str = ""
+    """Where producers have another login than workers."""
     workers: dict[str, Program] = field(default_factory=dict)
     producers: dict[str, Program] = field(default_factory=dict)
 
@@ -26,7 +28,9 @@ class Crew:
         self.workers[name] = Program("worker", self.url, str(self.folder), name, str(self.lease), log=self.log_of(name))
 
     def start_producer(self, name: str, seed: int) -> None:
-        self.producers[name] = Program("producer", self.url, str(self.folder), name, str(seed), log=self.log_of(name))
+        self.producers[name] = Program(
+            "producer", self.producers_url or self.url, str(self.folder), name, str(seed), log=self.log_of(name)
+        )
 
     def kill_worker(self, name: str) -> None:
         self.workers[name].signal(signal.SIGKILL)

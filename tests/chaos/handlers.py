@@ -34,7 +34,7 @@ def make_app(url: str, runs: Runs | None = None) -> Penstock:
             raise
         runs.write("returned", ctx.id, claims, ctx.lease)
 
-    @app.job(max_attempts=AGAIN, backoff=SOON)
+    @app.job(max_attempts=AGAIN, backoff=SOON, users=True)
     async def swift(ctx: Context, load: str = "") -> Claim:
         with noted(ctx, load) as claim:
             await asyncio.sleep(random.uniform(0, 0.05))

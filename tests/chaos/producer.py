@@ -66,13 +66,18 @@ class Producer:
             if self._connection is not None:
                 self._connection.close()
             print(f"{'commit' if committing else 'enqueue'}: {error}".strip(), file=sys.stderr)
-            # an error that the server itself reports leaves no doubt
-            return "maybe" if committing and error.sqlstate is None else "rolled back"
+            # an error that the server itself reports leaves no doubt; a pooler's may be of a server that it has lost
+            return "maybe" if committing and _is_of_the_connection(error) else "rolled back"
 
     def _connect(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self._url)
+            # a pooler gives each transaction another session
+            self._connection = psycopg.connect(self._url, prepare_threshold=None)
         return self._connection
+
+
+def _is_of_the_connection(error: psycopg.Error) -> bool:
+    return error.sqlstate is None or error.sqlstate.startswith("08")
 
 
 @contextmanager

@@ -16,9 +16,11 @@ from penstock.engine.postgres.migrate import migrate
 from tests.chaos.clock import CLOCK, move_clock
 from tests.chaos.crew import Crew
 from tests.chaos.faults import FAULTS, USUAL, Stage
+from tests.chaos.guarded import AS_A_USER, guarded, open_to_all
 from tests.chaos.ledger import TABLES, Reckoning, reckon
 from tests.chaos.probes import Probes, Recovery
 from tests.chaos.server import Reached, run_server
+from tests.chaos.visitor import visited
 from tests.chaos.wire import open_wire
 
 ALLOWED = 10.0
@@ -40,6 +42,8 @@ class Plan:
     lease: float = 3.0
     workers: int = 3
     producers: int = 3
+    guarded: bool = False
+    """With a login of its own for each, none of which owns anything, and all through PgBouncer in transaction mode."""
     logs: Path | None = None
     """Where to leave the logs and ledgers; otherwise they are gone in the end."""
 
@@ -101,11 +105,16 @@ def run_storm(plan: Plan, display: Display) -> Outcome:
         open_wire(server.url, folder) as wire,
     ):
         prepare(server)
-        crew = Crew(wire.url, folder, plan.lease)
-        try:
-            return Storm(plan, Stage(server, wire, crew, random.Random(plan.seed)), FAULTS, folder, display).run()
-        finally:
-            crew.kill_all()
+        with guarded(server, wire.url) if plan.guarded else open_to_all(wire.url) as urls:
+            crew = Crew(urls["worker"], folder, plan.lease, urls["producer"])
+            storm = Storm(plan, Stage(server, wire, crew, random.Random(plan.seed)), FAULTS, folder, display)
+            try:
+                if not plan.guarded:
+                    return storm.run()
+                with visited(urls["api"], folder, AS_A_USER) as visitor:
+                    return storm.run(before_draining=visitor.leave)
+            finally:
+                crew.kill_all()
 
 
 def prepare(server: Reached) -> None:

@@ -5,6 +5,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from tests.chaos.storm import Plan, run_storm
 
 FAULTS = ("kill workers", "stop a worker", "kill postgres", "cut", "half-open")
@@ -33,11 +35,22 @@ def traces() -> set[str]:
     return left
 
 
-def test_whatever_strikes_no_job_is_lost_and_none_counts_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("guarded", "faults"),
+    [
+        pytest.param(False, FAULTS, id="directly"),
+        pytest.param(
+            True, FAULTS, id="through roles and PgBouncer", marks=[pytest.mark.slow, pytest.mark.time_limit(900)]
+        ),
+    ],
+)
+def test_whatever_strikes_no_job_is_lost_and_none_counts_twice(
+    tmp_path: Path, guarded: bool, faults: tuple[str, ...]
+) -> None:
     before = traces()
-    plan = Plan(seed=20, seconds=0, faults=FAULTS, lease=1.5, workers=2, producers=2, logs=tmp_path / "logs")
+    plan = Plan(20, 0, faults, lease=1.5, workers=2, producers=2, guarded=guarded, logs=tmp_path / "logs")
     outcome = run_storm(plan, Printed())
-    assert sorted(each.kind for each in outcome.struck) == sorted(FAULTS)
+    assert sorted(each.kind for each in outcome.struck) == sorted(faults)
     assert outcome.reckoning.enqueued > 100
     assert outcome.reckoning.rerun > 0, "the faults hit nobody"
     assert outcome.good, outcome

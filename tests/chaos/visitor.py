@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -21,12 +21,12 @@ SILENCE = 20.0
 class Visitor(threading.Thread):
     """Keeps the times between which each visit was served from its first request to its job's end."""
 
-    def __init__(self, address: str, fates: Fates) -> None:
+    def __init__(self, address: str, fates: Fates, headers: Mapping[str, str]) -> None:
         super().__init__(name="visitor", daemon=True)
         self.visits: list[tuple[float, float]] = []
         self.leaving = threading.Event()
         self._fates = fates
-        self._client = httpx.Client(base_url=address, headers=AS_SERVICE, timeout=ANSWER)
+        self._client = httpx.Client(base_url=address, headers=dict(headers), timeout=ANSWER)
 
     def run(self) -> None:
         while not self.leaving.is_set():
@@ -71,9 +71,9 @@ class Visitor(threading.Thread):
 
 
 @contextmanager
-def visited(url: str, folder: Path) -> Iterator[Visitor]:
+def visited(url: str, folder: Path, headers: Mapping[str, str] = AS_SERVICE) -> Iterator[Visitor]:
     program = Program("api", url, log=folder / "api.log")
-    visitor = Visitor(program.read_line(), Fates(folder, "visitor"))
+    visitor = Visitor(program.read_line(), Fates(folder, "visitor"), headers)
     visitor.start()
     try:
         yield visitor

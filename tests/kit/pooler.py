@@ -5,7 +5,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,8 +33,11 @@ def pgbouncer(url: str) -> Iterator[str]:
 
 
 @contextmanager
-def pgbouncer_for(url: str, sessions: int) -> Iterator[Callable[[str], str]]:
-    """One in front of every database of the server: it turns their addresses into those that lead through it."""
+def pgbouncer_for(
+    url: str, sessions: int, logins: Mapping[str, str] | None = None, settings: str = ""
+) -> Iterator[Callable[[str], str]]:
+    """One in front of every database of the server: it turns their addresses into those that lead through it. `logins`
+    are those that connect besides the address's own, with their passwords."""
     if PROGRAM is None:
         raise RuntimeError("needs PgBouncer: apt-get install pgbouncer")
     parts = conninfo_to_dict(url)
@@ -45,7 +48,8 @@ def pgbouncer_for(url: str, sessions: int) -> Iterator[Callable[[str], str]]:
         place.bind(("127.0.0.1", 0))
         port = place.getsockname()[1]
         place.close()
-        (folder / "users").write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
+        known = {str(parts["user"]): str(parts["password"]), **(logins or {})}
+        (folder / "users").write_text("".join(f'"{name}" "{password}"\n' for name, password in known.items()))
         (folder / "settings").write_text(f"""
 [databases]
 * = host={parts["host"]} port={parts["port"]}
@@ -62,6 +66,7 @@ server_round_robin = 1
 server_idle_timeout = 10
 max_client_conn = 400
 {_keep_no_statements()}
+{settings}
 """)
         for path in (folder, *folder.iterdir()):
             os.chown(path, account.owner, -1)
