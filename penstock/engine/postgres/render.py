@@ -493,7 +493,7 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
                        where (%s::text[] is null or name = any(%s::text[])) and name > %s
                        order by name
                        limit %s) as s
-            ), '[]') as schedules""",
+            ), '[]') as schedules""",  # noqa: S608 - of our own words
         "names",
         "names",
         "after",
@@ -514,7 +514,7 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
                 from penstock.schedules
                where (name = any(%s::text[]) or %s and source = 'database') and not paused and next_tick > now
             ) as next
-            from (select penstock.clock() as now) as clock""",
+            from (select penstock.clock() as now) as clock""",  # noqa: S608 - of our own words
         "names",
         "database",
         "after",
