@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from penstock.server.auth.jwt import mint
+from penstock.server.auth import mint
 from tests.chaos.server import Reached
 from tests.kit.pooler import pgbouncer_for
 from tests.kit.serving import SECRET
