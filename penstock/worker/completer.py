@@ -35,7 +35,7 @@ class Completer(Loop):
         self,
         engine: Engine,
         forget: Callable[[Lane, Run], None],
-        reported: Callable[[], None],
+        look: Callable[[], None],
         may_be_due: Callable[[], None],
         failures: Failures,
         statistics: Statistics,
@@ -44,7 +44,7 @@ class Completer(Loop):
         super().__init__(engine.faults)
         self._engine = engine
         self._forget = forget
-        self._reported = reported
+        self._look = look
         self._may_be_due = may_be_due
         self._failures = failures
         self._statistics = statistics
@@ -74,18 +74,22 @@ class Completer(Loop):
                 del self._ended[:MOST_AT_ONCE]
                 if not self._ended:
                     self._something.clear()
+                for lane, _, _ in self._reporting:
+                    lane.reporting += 1
+                self._look()
             # kept until it is done: after a lost connection the same is reported again
             try:
                 await self._report(self._reporting)
             except self._engine.faults.unstorable:
                 await self._report_one_by_one(self._reporting)
             for lane, run, _ in self._reporting:
+                lane.reporting -= 1
                 self._forget(lane, run)
             self._statistics.note(self._reporting)
             if self._observers.hooks:
                 self._observers.tell(self._reporting)
             self._reporting = []
-            self._reported()
+            self._look()
             if not self._ended:
                 self._nothing.set()
 

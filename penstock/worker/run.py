@@ -101,6 +101,8 @@ class Lane:
         self.waiting: deque[Run] = deque()
         self.running = 0
         self.in_hand = 0
+        self.reporting = 0
+        """Of those in hand: how many have ended and are on their way to the engine."""
         self.waits = True
         """Whether its handlers wait for anything, as far as the last one shows."""
         self.goes_on = False
@@ -124,8 +126,12 @@ class Lane:
         """How many jobs to claim: none while what is in hand keeps the slots busy for a while."""
         if self._target > self._least:
             self._target = min(self._target, self._ceiling())
-        room = self._target - self.in_hand
-        if self._target > self._least and self.in_hand > self._least and room < self._target // 4:
+        ahead = self._target > self._least
+        # What is being reported needs no slot any more, and the next claim need not wait for it: a drain of no-op jobs
+        # went from 18.6 to 13.7 µs a job. One for each slot waits: the limits of its queue may be full until then.
+        held = self.in_hand - self.reporting if ahead else self.in_hand
+        room = self._target - held
+        if ahead and held > self._least and room < self._target // 4:
             return 0
         return max(0, room)
 

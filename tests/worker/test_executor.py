@@ -168,3 +168,24 @@ async def test_one_that_waits_is_stopped_wherever_it_runs(swallowed: bool) -> No
         await bench.ends(2)
     assert dict(bench.ended)[1] == (NOTHING if swallowed else Cancelled("cancelled"))
     assert dict(bench.ended)[2] == NOTHING
+
+
+def test_what_is_being_reported_keeps_no_claim_waiting_where_jobs_are_claimed_ahead() -> None:
+    lane = Lane("default", 10)
+    lane.ended(0.000_01)  # so short that many are claimed at once
+    lane.running = 0
+    while lane.wanted() < 1000:
+        lane.claimed(lane.wanted(), lane.wanted())
+    target = lane.wanted()
+    lane.in_hand = lane.reporting = target
+    assert lane.wanted() == target
+    lane.reporting = 0
+    assert lane.wanted() == 0
+
+
+def test_where_there_is_one_for_each_slot_the_next_is_claimed_when_the_last_was_reported() -> None:
+    lane = Lane("default", 10)
+    lane.in_hand, lane.reporting = 10, 3
+    assert lane.wanted() == 0
+    lane.in_hand, lane.reporting = 7, 0
+    assert lane.wanted() == 3
