@@ -11,8 +11,9 @@ class PenstockConfig(AppConfig):
     verbose_name = "Penstock"
 
     def ready(self) -> None:
-        from penstock.interop.django.checks import check_settings
+        from penstock.interop.django.checks import check_settings, check_timeouts
         from penstock.interop.django.schema import bring_up_to_date
 
         register(check_settings)
+        register(check_timeouts, deploy=True)
         post_migrate.connect(bring_up_to_date, sender=self, dispatch_uid="penstock schema")

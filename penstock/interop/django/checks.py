@@ -15,6 +15,7 @@ from penstock.interop.django.settings import read_settings
 if TYPE_CHECKING:
     from penstock.interop.django.backend import PenstockBackend
 
+TIMEOUT = "connect_timeout"
 ENQUEUE = ("transaction", "on_commit", "now")
 
 
@@ -26,6 +27,24 @@ def check_settings(app_configs: object = None, **_: object) -> list[CheckMessage
     except (ImproperlyConfigured, PenstockError) as error:
         return [Error(str(error), id="penstock.E001")]
     return []
+
+
+def check_timeouts(app_configs: object = None, **_: object) -> list[CheckMessage]:
+    """For `check --deploy`: tasks are enqueued on Django's connections, which wait for a server that answers nobody."""
+    from penstock.interop.django.backend import PenstockBackend
+    from penstock.interop.django.framework import task_backends
+
+    del app_configs
+    aliases = {each.database for each in task_backends.all() if isinstance(each, PenstockBackend)}
+    return [
+        Warning(
+            f"DATABASES[{alias!r}] has no connect_timeout: when Postgres answers nobody, enqueue waits for minutes",
+            hint="Add it: 'OPTIONS': {'connect_timeout': 5}.",
+            id="penstock.W002",
+        )
+        for alias in sorted(aliases & set(connections))
+        if connections[alias].vendor == "postgresql" and not connections[alias].settings_dict["OPTIONS"].get(TIMEOUT)
+    ]
 
 
 def check_backend(backend: "PenstockBackend") -> Iterator[CheckMessage]:

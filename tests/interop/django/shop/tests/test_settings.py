@@ -111,3 +111,14 @@ class Checks(SimpleTestCase):
         self.assertIn(f"workers do not import {views.__name__}", said)
         with override_settings(PENSTOCK={"IMPORTS": [views.__name__]}):
             self.assertEqual(found(), [])
+
+    def test_a_connection_that_would_wait_for_ever_is_found_before_it_is_deployed(self) -> None:
+        def found() -> list[str]:
+            return [str(each.msg) for each in run_checks(include_deployment_checks=True) if each.id == "penstock.W002"]
+
+        said = found()
+        self.assertEqual([each.partition(" ")[0] for each in said], ["DATABASES['default']", "DATABASES['direct']"])
+        options = connections["default"].settings_dict["OPTIONS"]
+        options["connect_timeout"] = 5
+        self.addCleanup(options.pop, "connect_timeout")
+        self.assertNotIn(said[0], found())
