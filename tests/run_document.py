@@ -2,8 +2,12 @@
 
 A title says more: `python title="tasks.py"` writes that file instead, as the reader would; one that names another
 project is code of theirs, which is not installed here, and only has to be well-formed; ours beside it is run.
+
+As a program it runs one document after the other, each in a fork of itself that ends as any program does: what most of
+them import is imported once.
 """
 
+import gc
 import json
 import os
 import re
@@ -122,5 +126,44 @@ def _check(block: Block, name: str) -> None:
             raise SystemExit(f"{name}: a block of {other} would not be run; mark it as text")
 
 
+class Order(NamedTuple):
+    """A document to be run, as a line of JSON on stdin; the answer is a line with the status of its process."""
+
+    document: str
+    folder: str
+    environment: dict[str, str]
+    said: str
+    """The file for what it prints."""
+
+
+def serve() -> None:
+    """Until there is nothing more to be read."""
+    import penstock.cli.commands
+    import penstock.server
+    import penstock.testing.database  # noqa: F401
+
+    gc.freeze()
+    for line in sys.stdin:
+        order = Order(*json.loads(line))
+        child = os.fork()
+        if child == 0:
+            _carry_out(order)
+            break
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _carry_out(order: Order) -> None:
+    for stream, path in enumerate((os.devnull, order.said, order.said)):
+        opened = os.open(path, os.O_RDWR | os.O_APPEND)
+        os.dup2(opened, stream)
+        os.close(opened)
+    os.environ.clear()
+    os.environ.update(order.environment)
+    os.chdir(order.folder)
+    sys.path.insert(0, order.folder)  # as that of a program that was started there
+    run(Path(order.document))
+
+
 if __name__ == "__main__":
-    run(Path(sys.argv[1]))
+    serve()
