@@ -1,12 +1,14 @@
 """The recipe on a fresh database: a real server on a loopback port, a folder for files."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from exports.asking import Exports, serving
 from penstock import Penstock
+from penstock.worker.process import Child, Children
 from penstock_recipes.exports import install
 
 
@@ -22,3 +24,27 @@ async def exports(url: str, files: Path) -> AsyncIterator[Exports]:
         install(app)
         async with serving(app) as exports:
             yield exports
+
+
+@pytest.fixture(scope="package")
+def loaded_processes() -> Iterator[list[Child]]:
+    kept: list[Child] = []
+    yield kept
+    for child in kept:
+        child.close()
+        child.process.kill()
+        child.process.join()
+
+
+@pytest.fixture
+def kept_processes(loaded_processes: list[Child], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker's processes for handlers outlive it, for the workers of the next tests: each takes half a second of a
+    processor to load what sets pages."""
+    begin = Children.__init__
+
+    def begin_with_them(self: Children, *given: Any) -> None:
+        begin(self, *given)
+        self._idle = loaded_processes
+
+    monkeypatch.setattr(Children, "__init__", begin_with_them)
+    monkeypatch.setattr(Children, "close", lambda _: None)

@@ -14,6 +14,8 @@ from penstock.engine import commands
 from tests.kit.fixtures import Connect
 from tests.kit.looks import Looks
 
+pytestmark = pytest.mark.usefixtures("kept_processes")
+
 
 async def test_a_batch_becomes_a_zip(exports: Exports) -> None:
     ada = exports.user()

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from exports.asking import Exports, stored_in
 from penstock import Penstock
 from penstock_recipes.exports import install
 from tests.kit.fixtures import Connect
+
+pytestmark = pytest.mark.usefixtures("kept_processes")
 
 
 async def expire_all(connect: Connect) -> None:

@@ -2,8 +2,12 @@
 
 import re
 
+import pytest
+
 from exports.asking import Exports
 from exports.resumes import SHORT
+
+pytestmark = pytest.mark.usefixtures("kept_processes")
 
 
 async def test_a_document_is_kept_as_it_was_written(exports: Exports) -> None:

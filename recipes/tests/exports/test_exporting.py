@@ -16,6 +16,8 @@ from penstock.testing import arun_inline
 from tests.kit.fixtures import Connect
 from tests.kit.until import until
 
+pytestmark = pytest.mark.usefixtures("kept_processes")
+
 
 async def test_a_document_becomes_a_pdf(exports: Exports, files: Path) -> None:
     ada = exports.user()

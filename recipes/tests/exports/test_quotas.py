@@ -5,10 +5,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from exports.asking import Exports, Person, serving, stored_in
 from penstock import Penstock
 from penstock_recipes.exports import install
 from tests.kit.fixtures import Connect
+
+pytestmark = pytest.mark.usefixtures("kept_processes")
 
 
 @asynccontextmanager
