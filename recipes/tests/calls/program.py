@@ -24,14 +24,17 @@ from penstock_recipes.calls.jobs import STAGES
 
 FILES = dict(zip(STAGES, ("audio.flac", "audio.ogg", "transcript.json", "analysis.json"), strict=True))
 """What each stage stores."""
+_MORE = {
+    "extract_audio": ("before raw is removed", "after raw is removed"),
+    "transcribe_start": ("provider begun",),
+    "transcribe_poll": ("before audio.ogg is removed", "after audio.ogg is removed"),
+}
 POINTS = [
-    *(f"{stage}: {moment}" for stage in STAGES for moment in ("begun", "file stored", "returned", "completed")),
-    "transcribe_start: provider begun",
-    "extract_audio: before raw is removed",
-    "extract_audio: after raw is removed",
-    "transcribe_poll: before audio.ogg is removed",
-    "transcribe_poll: after audio.ogg is removed",
+    f"{stage}: {moment}"
+    for stage in STAGES
+    for moment in ("begun", "file stored", *_MORE.get(stage, ()), "returned", "completed")
 ]
+"""In the order in which a call comes to them."""
 
 
 class Doom:

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from calls.asking import ACME, SOUND, Calls
+from calls.conftest import Make
 from calls.expected import files_made_of
 from calls.program import POINTS
 from shared.asking import names_in
@@ -66,17 +67,38 @@ def workers(program: "subprocess.Popen[str]") -> Iterator[Workers]:
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("point", POINTS)
-async def test_a_killed_worker_leaves_the_same_files_as_one_that_was_not(
-    calls: Calls, url: str, files: Path, connect: Connect, workers: Workers, point: str
+# what was about to be removed is the sweep's from then on, and the job does not come to the moment after it
+BEFORE_REMOVALS = [point for point in POINTS if ": before " in point]
+ALL_OTHERS = [point for point in POINTS if point not in BEFORE_REMOVALS]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param(BEFORE_REMOVALS, id="before each removal"),
+        pytest.param(ALL_OTHERS, id="at all other points"),
+        *(pytest.param([point], id=point, marks=pytest.mark.slow) for point in POINTS),
+    ],
+)
+async def test_killed_workers_leave_the_same_files_as_one_that_was_not(
+    make: Make, url: str, files: Path, connect: Connect, workers: Workers, points: Sequence[str]
+) -> None:
+    """One at each point of the same call, or a call for each point."""
+    async with make(max_attempts=len(POINTS)) as calls:
+        await check_killed(calls, url, files, connect, workers, points)
+
+
+async def check_killed(
+    calls: Calls, url: str, files: Path, connect: Connect, workers: Workers, points: Sequence[str]
 ) -> None:
     ada = calls.user()
     id = await ada.upload()
-    killed = workers.start(url, files, point)
-    assert await workers.end(killed) == -signal.SIGKILL
-    # as if its time had passed
-    connect().execute("update penstock.heartbeats set expires_at = '-infinity'")
-    connect().execute("update penstock.leader set until = '-infinity'")
+    for point in points:
+        killed = workers.start(url, files, point)
+        assert await workers.end(killed) == -signal.SIGKILL, point
+        # as if its time had passed
+        connect().execute("update penstock.heartbeats set expires_at = '-infinity'")
+        connect().execute("update penstock.leader set until = '-infinity'")
     worker = workers.start(url, files)
     call = await ada.done(id)
     await workers.end(worker, kill=True)
