@@ -1,7 +1,9 @@
 """Servers that can tell the plans of nested statements, which the embedded one cannot."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -28,10 +30,17 @@ _SETTINGS = {
 _CHOSEN = os.environ.get("PENSTOCK_PG_BIN")
 MAJORS = [Version.of(Path(_CHOSEN)).major] if _CHOSEN else [15, 18]
 _SLOW = [pytest.mark.slow] if slow.asked_for else []
-CROWDS = [
-    pytest.param(Crowd(each, each, each, analyzed), marks=_SLOW if each == MOST else [])
+# a large crowd takes a server ten seconds: of the newest version, unless slow tests or those of another are asked for
+PLACES = [
+    pytest.param(
+        (major, Crowd(each, each, each, analyzed)),
+        marks=_SLOW if each == MOST else [],
+        id=f"pg{major}-{Crowd(each, each, each, analyzed)}",
+    )
+    for major in MAJORS
     for each in (0, 1_000, MOST)
     for analyzed in (False, True)
+    if each < MOST or major == MAJORS[-1] or slow.asked_for
 ]
 
 
@@ -44,28 +53,40 @@ def explaining_server(major: int) -> embedded.EmbeddedPostgres:
         return embedded.start(CACHE / "postgres-plans" / str(major), settings=_SETTINGS)
 
 
+@pytest.fixture(scope="session")
+def version() -> Iterator[Callable[[int], str]]:
+    """The address of a server of that version."""
+    with ExitStack() as stack:
+        yield cache(lambda major: stack.enter_context(explaining_server(major)).url)
+
+
 @pytest.fixture(scope="session", params=MAJORS, ids=lambda major: f"pg{major}")
-def each_version(request: pytest.FixtureRequest) -> Iterator[str]:
+def each_version(request: pytest.FixtureRequest, version: Callable[[int], str]) -> str:
     """A server of the oldest and one of the newest version, or of the programs the run is for."""
-    with explaining_server(request.param) as postgres:
-        yield postgres.url
+    return version(request.param)
 
 
 @pytest.fixture(scope="session")
-def newest_version() -> Iterator[str]:
-    with explaining_server(MAJORS[-1]) as postgres:
-        yield postgres.url
+def newest_version(version: Callable[[int], str]) -> str:
+    return version(MAJORS[-1])
 
 
-@pytest.fixture(scope="session", params=CROWDS, ids=str)
-def crowd(request: pytest.FixtureRequest) -> Crowd:
-    found: Crowd = request.param
+@pytest.fixture(scope="session", params=PLACES)
+def place(request: pytest.FixtureRequest) -> tuple[int, Crowd]:
+    """A version and a crowd."""
+    found: tuple[int, Crowd] = request.param
     return found
 
 
 @pytest.fixture(scope="session")
-def crowd_url(each_version: str, crowd: Crowd) -> Iterator[str]:
-    with crowd.opened(each_version) as url:
+def crowd(place: tuple[int, Crowd]) -> Crowd:
+    return place[1]
+
+
+@pytest.fixture(scope="session")
+def crowd_url(place: tuple[int, Crowd], version: Callable[[int], str]) -> Iterator[str]:
+    major, crowd = place
+    with crowd.opened(version(major)) as url:
         yield url
 
 

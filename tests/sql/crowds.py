@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.sql import migrations
+from penstock.testing.database import migrated_template
 from tests import slow
 from tests.sql import crowd_rows
 from tests.sql.crowd_rows import NOON
@@ -44,7 +45,12 @@ class Crowd:
                 yield self._join(connection, server)
             else:
                 name = f"crowd_{_version()}_{uuid4().hex}"
-                self._fill(connection, server, name)
+                connection.execute(
+                    f'create database "{name}" template "{migrated_template(server)}" strategy file_copy'.encode()
+                )
+                _set_clock(connection, name)
+                with psycopg.connect(make_conninfo(server, dbname=name)) as inside:
+                    self._insert(inside)
                 if self.analyzed:
                     _analyze(server, name)
                 yield make_conninfo(server, dbname=name)
@@ -76,8 +82,11 @@ class Crowd:
         # in the transaction that makes the tables, so that nothing of it need be logged
         with psycopg.connect(make_conninfo(server, dbname=name)) as inside, inside.transaction():
             migrate_on(inside)
-            for statement in crowd_rows.rows(self.ready, self.scheduled, self.finished):
-                inside.execute(statement.encode())
+            self._insert(inside)
+
+    def _insert(self, inside: Connection) -> None:
+        for statement in crowd_rows.rows(self.ready, self.scheduled, self.finished):
+            inside.execute(statement.encode())
 
 
 def _set_clock(connection: Connection, name: str) -> None:
