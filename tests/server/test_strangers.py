@@ -69,8 +69,15 @@ def superuser(world: World) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
+_DESCRIBED: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+"""The paths of a description by the routes of its server: to make one takes longer than to ask all of them."""
+
+
 def operations(api: Api) -> list[tuple[str, str, dict[str, Any]]]:
-    paths: dict[str, dict[str, Any]] = api.server.asgi.openapi()["paths"]
+    routes = tuple(str(getattr(route, "path", "")) for route in api.server.asgi.routes)
+    if routes not in _DESCRIBED:
+        _DESCRIBED[routes] = api.server.asgi.openapi()["paths"]
+    paths = _DESCRIBED[routes]
     described = [(method.upper(), path, about) for path, methods in paths.items() for method, about in methods.items()]
     return described + [("HEAD", path, about) for method, path, about in described if method == "GET"]
 
