@@ -55,7 +55,8 @@ NAV: list[Entry] = [
                 "In production": [
                     "guides/deploying.md", {"Docker, Kubernetes, systemd": "deploy/index.md"},
                     "guides/terminal.md",
-                    "guides/operations.md", "guides/monitoring.md", "guides/security.md", "guides/database-rights.md",
+                    "guides/operations.md", "guides/monitoring.md", "guides/security.md", "security.md",
+                    "guides/database-rights.md",
                     "guides/pgbouncer.md", "guides/high-availability.md", "scale-out.md",
                     "guides/troubleshooting.md", "guides/faq.md",
                 ]
