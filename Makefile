@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick soak bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -90,6 +90,9 @@ bench: .venv/.ready  ## beside thirteen other queues, into docs/benchmarks.md; h
 
 bench-quick: .venv/.ready
 	@$(BIN)/python -m bench.field --quick $(ARGS)
+
+soak: .venv/.ready  ## ten million jobs through one worker: memory, tables and claims stay flat, every job counted once; Ctrl-C and go on; an hour
+	$(BIN)/python -m bench.soak $(ARGS)
 
 bench-engine: .venv/.ready  ## the engine beside bare SQL, three sizes of jobs; some minutes
 	$(BIN)/python -m bench.engine $(ARGS)

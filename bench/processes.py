@@ -30,14 +30,21 @@ class Program:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n".encode())
 
-    async def hear(self, word: str) -> list[int]:
-        """The numbers of its next line, which must begin with this word."""
+    async def line(self) -> str:
+        """Its next line; fails when it has ended, or says nothing for long."""
         assert self._process.stdout is not None
         try:
             async with asyncio.timeout(PATIENCE):
                 line = (await self._process.stdout.readline()).decode()
         except TimeoutError:
             raise self.failure(f"was silent for {PATIENCE:.0f} s") from None
+        if not line:
+            raise self.failure("has ended")
+        return line
+
+    async def hear(self, word: str) -> list[int]:
+        """The numbers of its next line, which must begin with this word."""
+        line = await self.line()
         heard, *numbers = line.split() or [""]
         if heard != word:
             raise self.failure(f"said {line!r} instead of {word!r}")
