@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick soak bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick soak bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-clients bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -114,6 +114,9 @@ bench-durable: .venv/.ready  ## handlers that wait beside DBOS and Absurd, claim
 
 bench-interop: .venv/.ready  ## pgmq's SQL on our engine beside the real pgmq, our worker on BullMQ's queues beside BullMQ's; three minutes
 	$(BIN)/python -m bench.interop $(ARGS)
+
+bench-clients: .venv/.ready  ## what a polling client and a stream cost, and what a million need, into docs/scale.md; five minutes
+	$(BIN)/python -m bench.clients $(ARGS)
 
 bench-scale: .venv/.ready  ## 1,000 queues, 100,000 owners, 100,000 schedules, a flow of 10,000, each beside a few; five minutes
 	$(BIN)/python -m bench.scale $(ARGS)

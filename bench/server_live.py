@@ -14,9 +14,10 @@ import socket
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -40,8 +41,9 @@ POLL_EVERY = 0.5
 class Clients:
     """Sockets that read streams, without a library in between: they must cost less than what they measure."""
 
-    def __init__(self, port: int, key: str) -> None:
+    def __init__(self, port: int, key: str, source: str = "127.0.0.1") -> None:
         self._port = port
+        self._source = source
         self._key = key
         self._sockets: dict[int, socket.socket] = {}
         self._poll = select.epoll()
@@ -50,7 +52,7 @@ class Clients:
         """One for each of these jobs, and each has been told the state of its job."""
         for start in range(0, len(jobs), at_once):
             for job in jobs[start : start + at_once]:
-                wire = socket.create_connection(("127.0.0.1", self._port))
+                wire = socket.create_connection(("127.0.0.1", self._port), source_address=(self._source, 0))
                 wire.sendall(
                     f"GET /api/jobs/{job}/stream HTTP/1.1\r\nHost: bench\r\nAccept: text/event-stream\r\n"
                     f"Authorization: Bearer {self._key}\r\n\r\n".encode()
@@ -89,14 +91,17 @@ class Jobs:
     def __init__(self, app: Penstock, count: int) -> None:
         self._engine = app.engine
         self._lease: Lease = self._engine.run(commands.OpenLease("bench", seconds=3600))
-        self._engine.enqueue([NewJob(kind="watched") for _ in range(count)])
+        self._engine.enqueue([NewJob(kind="watched", queue="watched") for _ in range(count)])
         self.claimed: list[ClaimedJob] = []
-        while jobs := self._engine.run(commands.Claim(self._lease, "default", 500)):
+        while jobs := self._engine.run(commands.Claim(self._lease, "watched", 500)):
             self.claimed += jobs
         self._connection = psycopg.connect(app.url(), autocommit=True)
 
     def report(self, job: ClaimedJob, percent: float, message: str) -> None:
-        self._engine.run(saying.report_progress(self._lease, [job], [{"percent": percent, "message": message}]))
+        self.report_all([job], [{"percent": percent, "message": message}])
+
+    def report_all(self, jobs: Sequence[ClaimedJob], said: Sequence[Mapping[str, Any]]) -> None:
+        self._engine.run(saying.report_progress(self._lease, jobs, said))
 
     def end(self) -> None:
         self._engine.run(saying.complete(self._lease, self.claimed, ()))
@@ -118,7 +123,7 @@ def transactions(url: str) -> int:
 
 async def measure(url: str, clients: int = 5000, jobs: int = 1) -> dict[str, float]:
     """So many clients on one server process, spread over so many jobs."""
-    _allow_files(clients + 200)
+    allow_files(clients + 200)
     app = Penstock(url)
     key = secrets.token_hex(16)
     command = (sys.executable, "-m", "bench.live_server", url, key)
@@ -219,7 +224,7 @@ async def _polling_design(
     }
 
 
-def _allow_files(count: int) -> None:
+def allow_files(count: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < count:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))

@@ -62,7 +62,7 @@ class Days:
     history is dropped within the run, by the same means."""
 
     def __init__(self, jobs: int, today: datetime) -> None:
-        self.each = max(CHUNK, -(-jobs // 40 // CHUNK) * CHUNK)
+        self.each = max(4 * CHUNK, -(-jobs // 40 // CHUNK) * CHUNK)
         self.count = -(-jobs // self.each)
         self.first = today.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(self.count)
         self._ms = int(self.first.timestamp() * 1000)
@@ -76,6 +76,9 @@ class Days:
         """Which job it is; -1 for an id of none."""
         n = id.int & (1 << 62) - 1
         return n if id == self.id_of(n) else -1
+
+    def date_of(self, day: int) -> datetime:
+        return self.first + timedelta(day)
 
     def start_of(self, day: int) -> UUID:
         """The least id of that day."""

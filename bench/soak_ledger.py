@@ -71,29 +71,45 @@ class Ledger:
         return True
 
 
-def let_drop(connection: psycopg.Connection[Any], ledger: Ledger, days: Days, kept: float) -> None:
-    """Lets retention take what was read and finished so long ago, and nothing else.
+def add_partitions(connection: psycopg.Connection[Any], days: Days, first: int, last: int) -> bool:
+    """Those of these days, as a worker would have made them at the time. Whether all are there."""
+    with connection.transaction():
+        connection.execute("update penstock.settings set partitions_ahead = %s", [last - first])
+        connection.execute("select set_config('penstock_clock.now', %s, true)", [days.date_of(first).isoformat()])
+        connection.execute("select penstock.add_partitions()")
+        connection.execute("update penstock.settings set partitions_ahead = 3")
+    return missing(connection, days, first, last) == 0
 
-    It goes by when a partition's last job finished: so not while the day that is not read yet could be as old, as after
-    an hour in which the soak stood still.
+
+def missing(connection: psycopg.Connection[Any], days: Days, first: int, last: int) -> int:
+    """How many of these days have no partition of history."""
+    names = [f"penstock.history_{days.date_of(day):%Y%m%d}" for day in range(first, last + 1)]
+    absent = "select count(*) from unnest(%s::text[]) as name where to_regclass(name) is null"
+    [(count,)] = connection.execute(absent, [names]).fetchall()
+    return int(count)
+
+
+def drop_what_was_read(connection: psycopg.Connection[Any], ledger: Ledger, days: Days, sent: int, kept: float) -> None:
+    """Retention of so many seconds, for one round: it takes the days that finished longer ago.
+
+    Those are the ones that were read, unless a day that was not is as old, as after an hour in which the soak stood
+    still: then it waits for the next round. Days without a finished job go too, and are made again.
     """
-    bounds = {
-        "first": days.start_of(ledger.days),
-        "past": days.start_of(days.count),
-        "kept": timedelta(seconds=kept / 2),
-    }
-    unread = connection.execute(
-        "select count(*) > 0, coalesce(max(finished_at) > now() - %(kept)s, false) from"
-        " (select finished_at from penstock.history where id >= %(first)s and id < %(past)s"
-        "   order by id desc limit 1) as last",
-        bounds,
-    ).fetchone()
-    assert unread is not None
-    some, fresh = unread
-    connection.execute(
-        "update penstock.settings set history_kept = %s where history_kept <> %s",
-        2 * [timedelta(seconds=kept) if fresh or not some else FOR_EVER],
-    )
+    last = min(sent // days.each + 1, days.count - 1)
+    for day in range(ledger.days, last + 1):
+        bounds = [days.start_of(day), days.start_of(day + 1), timedelta(seconds=kept / 2)]
+        found = connection.execute(
+            "select max(finished_at) < now() - %s from penstock.history where id >= %s and id < %s",
+            bounds[2:] + bounds[:2],
+        ).fetchone()
+        if found == (True,):
+            return
+    with connection.transaction():
+        connection.execute("update penstock.settings set history_kept = %s", [timedelta(seconds=kept)])
+        connection.execute("select penstock.drop_old_history()")
+        connection.execute("update penstock.settings set history_kept = %s", [FOR_EVER])
+        if ledger.days <= last and not add_partitions(connection, days, ledger.days, last):
+            raise psycopg.Rollback
 
 
 def cancel_left(connection: psycopg.Connection[Any]) -> None:

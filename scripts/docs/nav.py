@@ -57,7 +57,7 @@ NAV: list[Entry] = [
                     "guides/terminal.md",
                     "guides/operations.md", "guides/monitoring.md", "guides/security.md", "security.md",
                     "guides/database-rights.md",
-                    "guides/pgbouncer.md", "guides/high-availability.md", "scale-out.md",
+                    "guides/pgbouncer.md", "guides/high-availability.md", "scale.md", "scale-out.md",
                     "guides/troubleshooting.md", "guides/faq.md",
                 ]
             },

@@ -64,7 +64,7 @@ def test_what_grows_from_the_first_third_to_the_last_is_no_pass() -> None:
 @pytest.mark.slow
 def test_a_soak_that_is_stopped_goes_on_and_counts_every_job_once(tmp_path: Path) -> None:
     results = tmp_path / "soak.json"
-    jobs = 6 * CHUNK
+    jobs = 12 * CHUNK
     command = [sys.executable, "-m", "bench.soak", "--jobs", str(jobs), "--kept", "2"]
     command += ["--folder", str(tmp_path / "soak"), "--results", str(results)]
     state = tmp_path / "soak" / "state.json"
