@@ -16,8 +16,8 @@ from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.old_snapshot import NAME, old_snapshot
 
-GONE = 30_000
-ROUNDS = 60
+GONE = 15_000
+ROUNDS = 30
 TOGETHER = 25
 
 
