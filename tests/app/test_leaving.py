@@ -15,7 +15,11 @@ from tests.kit.until import until, wait_until
 
 pytestmark = pytest.mark.needs_session("counts the connections to the server itself")
 
-OURS = b"select count(*) from pg_stat_activity where application_name = 'penstock' and datname = current_database()"
+OURS = b"""
+select count(*)
+  from pg_stat_activity
+ where application_name = 'penstock' and datname = current_database() and backend_start > %s
+"""
 
 HEAD = """
 import asyncio, os, sys, threading
@@ -30,9 +34,10 @@ async def asend():
 
 @pytest.fixture
 def connections(connect: Connect) -> Callable[[], int]:
-    """How many connections applications have open."""
+    """How many connections applications have opened since, and have open: a pooler may keep some from before."""
     connection = connect()
-    return lambda: connection.execute(OURS).fetchall()[0][0]
+    began = connection.execute("select clock_timestamp()").fetchall()[0]
+    return lambda: connection.execute(OURS, began).fetchall()[0][0]
 
 
 def run(program: str, url: str) -> str:

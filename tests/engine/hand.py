@@ -33,6 +33,8 @@ class Hand:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
         self.now: datetime | None = None
+        # a test that needs a session of its own has the server's socket
+        self._pooled = POOLED and not connection.info.host.startswith("/")
         self._runner = Psycopg(connection, "penstock")
 
     def run(self, asked: Command[T] | Statement[T]) -> T:
@@ -51,7 +53,7 @@ class Hand:
     def _at_its_time(self, text: str = "") -> Iterator[None]:
         """Behind a pooler each transaction may have another session, which does not know of this one's clock."""
         status = self.connection.info.transaction_status
-        if not POOLED or self.now is None or status is TransactionStatus.INERROR or text.startswith(_ALONE):
+        if not self._pooled or self.now is None or status is TransactionStatus.INERROR or text.startswith(_ALONE):
             yield
             return
         with self.connection.transaction() if status is TransactionStatus.IDLE else nullcontext():
@@ -72,7 +74,7 @@ class Hand:
 
     def set_clock(self, now: datetime | None) -> None:
         self.now = now
-        if not POOLED:
+        if not self._pooled:
             self.connection.execute(_CLOCK, ["" if now is None else now.isoformat(), False])
 
     def move_clock(self, **by: float) -> None:

@@ -11,6 +11,8 @@ from tests.old_snapshot import old_snapshot
 from tests.sql.blocks import usual_blocks
 from tests.sql.dead_entries import QUEUES, SINGLES, Flow, held_job, new_job
 
+pytestmark = pytest.mark.needs_session("its clock is an option of the session, also within a block that commits")
+
 MOST = 500
 """Blocks that a statement may look at, whatever there was before."""
 

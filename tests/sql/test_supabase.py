@@ -11,6 +11,8 @@ from penstock.engine.postgres.migrate import migrate
 from penstock.errors import PenstockError
 from tests.sql.neighbours import acting, claims_of
 
+pytestmark = pytest.mark.needs_session("search_path is an option of the session")
+
 Connection = psycopg.Connection[Any]
 
 
