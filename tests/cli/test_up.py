@@ -59,7 +59,6 @@ class Program:
                 [sys.executable, "-m", "penstock.cli", *arguments],
                 cwd=folder, stdout=said, stderr=said, env=keep | environment, start_new_session=True,
             )  # fmt: skip
-        self.everybody: set[psutil.Process] = set()
 
     @property
     def said(self) -> str:
@@ -87,7 +86,15 @@ class Program:
                 return False
 
         self._until(answers)
-        self.everybody = {*psutil.Process(self.process.pid).children(recursive=True)}
+
+    def everybody(self) -> list[psutil.Process]:
+        """The processes under it; its workers come a moment after it answers."""
+
+        def workers_came() -> list[psutil.Process] | None:
+            below: list[psutil.Process] = psutil.Process(self.process.pid).children(recursive=True)
+            return below if any(_is_worker(each) for each in below) else None
+
+        return self._until(workers_came)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         self.process.send_signal(number)
@@ -101,6 +108,13 @@ class Program:
         return wait_until(holds, 60, every=0.05, what=lambda: f"this came of it instead:\n{self.said}")
 
 
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "worker" in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
+
+
 @pytest.fixture
 def programs() -> Iterator[list[Program]]:
     started: list[Program] = []
@@ -112,7 +126,7 @@ def programs() -> Iterator[list[Program]]:
 
 
 @pytest.mark.root
-def test_up_brings_everything_and_one_ctrl_c_ends_it(tmp_path: Path, programs: list[Program]) -> None:
+def test_up_brings_everything_lets_users_in_and_one_ctrl_c_ends_it(tmp_path: Path, programs: list[Program]) -> None:
     program = Program(tmp_path, "up", "shouting:app", "--port", "0")
     programs.append(program)
     program.wait_until_up()
@@ -125,9 +139,10 @@ def test_up_brings_everything_and_one_ctrl_c_ends_it(tmp_path: Path, programs: l
     )
     assert job["output"] == "HI"
     _check_summary(program, key)
-    assert program.everybody
+    _check_that_a_user_signs_in_with_a_minted_token(program)
+    everybody = program.everybody()
     assert program.end() == 0
-    gone, alive = psutil.wait_procs(program.everybody, timeout=30)
+    gone, alive = psutil.wait_procs(everybody, timeout=30)
     assert not alive
     assert gone
 
@@ -152,6 +167,17 @@ def _check_summary(program: Program, key: str) -> None:
     assert key not in program.said
 
 
+def _check_that_a_user_signs_in_with_a_minted_token(program: Program) -> None:
+    token = subprocess.run(
+        [sys.executable, "-m", "penstock.cli", "token", "--sub", "alice"],
+        cwd=program.folder, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    status, started = program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, token)
+    assert status == 202
+    assert program.ask(f"/api/jobs/{started['id']}", token=token)[1]["owner"] == "alice"
+    assert program.ask("/api/jobs", {"kind": "nap", "args": {}}, token)[0] == 403
+
+
 def test_a_second_up_finds_its_keys_and_jobs_and_adapters(tmp_path: Path, programs: list[Program]) -> None:
     ids = []
     for options in (["--with", "pgmq"], []):
@@ -166,28 +192,12 @@ def test_a_second_up_finds_its_keys_and_jobs_and_adapters(tmp_path: Path, progra
     assert ids[0] != ids[1]
 
 
-def test_a_user_of_up_signs_in_with_a_minted_token(tmp_path: Path, programs: list[Program]) -> None:
-    program = Program(tmp_path, "up", "shouting:app", "--port", "0")
-    programs.append(program)
-    program.wait_until_up()
-    token = subprocess.run(
-        [sys.executable, "-m", "penstock.cli", "token", "--sub", "alice"],
-        cwd=tmp_path, capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    status, started = program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, token)
-    assert status == 202
-    assert program.ask(f"/api/jobs/{started['id']}", token=token)[1]["owner"] == "alice"
-    assert program.ask("/api/jobs", {"kind": "nap", "args": {}}, token)[0] == 403
-    assert program.end() == 0
-
-
 @pytest.mark.root
 def test_killing_up_takes_its_workers_along(tmp_path: Path, programs: list[Program]) -> None:
     program = Program(tmp_path, "up", "shouting:app", "--port", "0")
     programs.append(program)
     program.wait_until_up()
-    workers = [each for each in program.everybody if "worker" in each.cmdline()]
-    assert workers
+    workers = [each for each in program.everybody() if _is_worker(each)]
     assert program.end(signal.SIGKILL) == -signal.SIGKILL
     _, alive = psutil.wait_procs(workers, timeout=30)
     assert not alive
