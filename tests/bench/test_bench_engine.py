@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 def test_the_engine_benchmark_measures_small_flows_too_and_leaves_what_others_wrote(tmp_path: Path) -> None:
     results = tmp_path / "engine.json"
     results.write_text('{"snapshot_p99_ratio": 7, "ratio": 7}')
-    few = ["--jobs", "2000", "--flow", "5000", "--rounds", "1", "--payload", "0", "1024"]
+    few = ["--jobs", "500", "--flow", "1000", "--rounds", "1", "--payload", "0", "1024"]
     where = ["--folder", str(tmp_path / "postgres"), "--results", str(results)]
     done = subprocess.run(
         [sys.executable, "-m", "bench.engine", *few, *where], cwd=ROOT, capture_output=True, text=True, timeout=120

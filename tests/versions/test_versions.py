@@ -55,12 +55,11 @@ def _make_table(url: str) -> None:
 
 
 @pytest.mark.parametrize(("enqueuer", "worker"), [("previous", "now"), ("now", "previous")])
-def test_programs_of_two_versions_share_a_database(run: Run, empty_url: str, enqueuer: str, worker: str) -> None:
-    run("now", empty_url, "migrate")
-    _make_table(empty_url)
-    jobs = run(enqueuer, empty_url, "enqueue")
-    assert run(worker, empty_url, "work") == len(jobs)
-    with psycopg.connect(empty_url) as connection:
+def test_programs_of_two_versions_share_a_database(run: Run, url: str, enqueuer: str, worker: str) -> None:
+    _make_table(url)
+    jobs = run(enqueuer, url, "enqueue")
+    assert run(worker, url, "work") == len(jobs)
+    with psycopg.connect(url) as connection:
         rows = connection.execute(
             """select count(*), count(*) filter (where attempt = 2),
                       count(*) filter (where progress->>'message' = 'half-way')
