@@ -33,6 +33,8 @@ Role = Callable[[Hand, "Ledger", random.Random], None]
 class Ledger:
     """What all of them did, for the reckoning in the end."""
 
+    claims: int
+    """It is over when there have been so many."""
     end: float
     created: list[UUID] = field(default_factory=list)
     purged: int = 0
@@ -42,7 +44,7 @@ class Ledger:
 
     @property
     def over(self) -> bool:
-        return monotonic() > self.end
+        return self.counts["claims"] >= self.claims or monotonic() > self.end
 
     def count(self, what: str) -> None:
         with self.lock:
