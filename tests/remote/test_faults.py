@@ -19,6 +19,9 @@ from tests.kit.until import soon, until
 from tests.remote.enqueueing import enqueue
 from tests.remote.serving import Api, working
 
+JOBS = 120
+"""Enough for each restart to find some of them under way."""
+
 
 @pytest.fixture
 def watch(connect: Connect) -> psycopg.Connection[Any]:
@@ -186,17 +189,17 @@ async def test_a_restarted_server_costs_no_job(app: Penstock, api: Api, caplog: 
         ran.append(number)
         return doubled
 
-    jobs = [await enqueue(api, "work", number=number) for number in range(300)]
+    jobs = [await enqueue(api, "work", number=number) for number in range(JOBS)]
     async with working(app, api, {"default": 10}):
         for restart in range(1, 4):
 
-            async def some_ran(wanted: int = restart * 60) -> bool:
+            async def some_ran(wanted: int = restart * JOBS // 5) -> bool:
                 return len(ran) >= wanted
 
             await until(some_ran)
             await api.restart()
         jobs = [api.app.handle(job.id) for job in jobs]
-        assert [await job.aresult(30) for job in jobs] == [2 * number for number in range(300)]
+        assert [await job.aresult(30) for job in jobs] == [2 * number for number in range(JOBS)]
 
 
 async def test_work_and_cancellations_are_heard_of_after_a_restart(
