@@ -37,7 +37,7 @@ SETTINGS = {
     "checkpoint_timeout": "1h", "max_connections": "200",
 }  # fmt: skip
 """Durable, with room; a checkpoint is made before each drain, and none comes by itself in one."""
-SECONDS, QUICK_SECONDS = 2.0, 0.4
+SECONDS, QUICK_SECONDS = 2.0, 0.9
 
 
 class Bench:

@@ -72,6 +72,9 @@ async def pace(server: Server, system: System, amount: Amount) -> Pace:
         return Pace(0, 0)
     jobs = FIRST
     drained = await server.drain(system, jobs)
+    if amount.seconds < 1:
+        # nor is there time to find out more
+        return Pace(drained.rate, SINGLY)
     while drained.seconds < 0.4 and jobs < MOST:
         jobs *= 10
         drained = await server.drain(system, jobs)
@@ -126,7 +129,7 @@ async def _idle(server: Server, system: System, pace: Pace, amount: Amount) -> F
 WORKS = (
     Work("drain", "no-op jobs, one process", _drain, quick=True),
     Work("drain2", "two processes", partial(_drain, processes=2)),
-    Work("held", "a snapshot held open", partial(_drain, held=True), quick=True, on_postgres=True),
+    Work("held", "a snapshot held open", partial(_drain, held=True), on_postgres=True),
     *(
         Work(f"drain{payload.suffix(size)}", f"{payload.label(size)} of arguments", partial(_drain, size=size))
         for size in payload.SIZES

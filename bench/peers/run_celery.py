@@ -1,4 +1,4 @@
-"""Celery with the solo pool, which runs tasks in the worker itself: no process beside it to talk to. Results are
+"""Celery with the solo pool, which runs tasks in the worker itself (a pool of threads drained alike). Results are
 ignored, `worker_prefetch_multiplier` is 128 as its guide has it for many short tasks, rate limits, gossip, mingle and
 heartbeats are off. Bulk is one producer held for many calls: it has no call for many tasks. A finished one is gone."""
 

@@ -1,5 +1,6 @@
 """chancy with its asyncio executor, 1,000 jobs at once, `eager_polling` on (a look after each job that ended) and
-notifications, on uvloop. Finished jobs are written once a second, as it has it, and stay until its pruner comes."""
+notifications, on uvloop. Finished jobs are written every 0.1 s where it would be every second
+(`send_outgoing_interval`), and stay until its pruner comes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,6 +14,8 @@ from bench.peers.protocol import Arguments, Enqueue, EnqueueMany, Handle, Peer, 
 
 AT_ONCE = 1000
 POOL = 10
+REPORTED = 0.1
+"""Seconds between reports."""
 
 _handle: Handle
 
@@ -48,7 +51,8 @@ class ChancyPeer(Peer):
         _handle = handle
 
         async def run() -> None:
-            async with Worker(chancy):
+            async with Worker(chancy) as worker:
+                worker.send_outgoing_interval = REPORTED
                 await asyncio.Event().wait()
 
         async with Chancy(url, min_connection_pool_size=POOL, max_connection_pool_size=POOL) as chancy:
