@@ -79,7 +79,7 @@ class Bench:
                 yield n, work, system
 
     async def _get_ready(self, system: System) -> None:
-        """Brings it, makes its database, warms it up; whoever cannot be had is told of in the tables."""
+        """Brings it, makes its database, warms it up, unless an earlier run did; who cannot be had is told of."""
         if not any(system is each for _, _, each in self._left()):
             return
         try:
@@ -87,7 +87,8 @@ class Bench:
             await packages.install(system.name)
             self._tell(f"warming up {system.name}")
             await self.server.create_database(system)
-            self.results.pace[system.name] = vars(await pace(self.server, system, self.amount))
+            if system.name not in self.results.pace:
+                self.results.pace[system.name] = vars(await pace(self.server, system, self.amount))
         except Failed as failure:
             self.results.unavailable[system.name] = _why(failure)
 

@@ -62,6 +62,7 @@ class Results:
         return cls(plan, found["machine"], found["unavailable"], found["pace"], found["rounds"])
 
     def forget(self, system: System) -> None:
+        self.pace.pop(system.name, None)
         for works in self.rounds:
             for of_work in works.values():
                 of_work.pop(system.name, None)

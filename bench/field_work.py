@@ -70,11 +70,11 @@ async def pace(server: Server, system: System, amount: Amount) -> Pace:
     """Warms it up, and tells how fast it is: nobody asks where the number of jobs is given."""
     if amount.exactly:
         return Pace(0, 0)
-    jobs = FIRST
-    drained = await server.drain(system, jobs)
     if amount.seconds < 1:
         # nor is there time to find out more
-        return Pace(drained.rate, SINGLY)
+        return Pace((await server.drain(system, SINGLY)).rate, SINGLY)
+    jobs = FIRST
+    drained = await server.drain(system, jobs)
     while drained.seconds < 0.4 and jobs < MOST:
         jobs *= 10
         drained = await server.drain(system, jobs)
