@@ -125,7 +125,8 @@ async def machine(server: Server) -> dict[str, Any]:
     return {
         "cpu": cpu, "cores": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "system": f"{platform.system()} {platform.release()}", "python": platform.python_version(),
+        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
+        "python": platform.python_version(),
         "node": await packages.node_version(), "postgres": postgres, "redis": f"Valkey {valkey.version()}",
         "penstock": metadata.version("penstock"), "measured_at": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
