@@ -56,17 +56,20 @@ class _Marker(_Ear):
         super().__init__(engine, session)
         self._queue = queue
         self._ears = ears
+        self._marked = 0.0
 
     async def hear(self) -> None:
-        due = self._session.due.get(self._queue) or 0.0
+        # what the marker said is kept apart: a claim that was under way knows of nothing due, and says so afterwards
+        due = min((at for at in (self._session.due.get(self._queue), self._marked) if at), default=0.0)
         left = due - time.time() if due else _LONGEST
         seconds = min(max(left, _SHORTEST), _LONGEST)
         told = await self._client.bzpopmin(self._session.keys(self._queue)["marker"], timeout=seconds)
         if told is not None and float(told[2]) > 0:
-            self._session.due[self._queue] = float(told[2]) / 1000
+            self._marked = float(told[2]) / 1000
             return
         if due and due <= time.time():
             self._session.due.pop(self._queue, None)
+            self._marked = 0.0
         self._ears.wake()
 
 
