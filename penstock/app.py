@@ -15,6 +15,7 @@ from msgspec import Raw
 from penstock.database import Home
 from penstock.declarations import Declarations
 from penstock.engine import commands
+from penstock.engine.beside import EngineBeside
 from penstock.engine.faults import checked_timeout
 from penstock.engine.protocol import Engine
 from penstock.engine.scheme import is_redis
@@ -37,6 +38,7 @@ from penstock.storage import Artifacts, Storage, Store
 from penstock.storage.links import make_watch_token, signing_secret
 from penstock.usage import Meter
 from penstock.worker import Worker
+from penstock.worker.needs import check_needs
 from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
 from penstock.workers import Workers
@@ -63,7 +65,8 @@ DAYS_KEPT = 7 * 24 * 3600.0
 class Penstock(Declarations):
     """Where the jobs live: `url`, else the environment's DATABASE_URL, else an embedded Postgres under `folder`.
 
-    `jobs`, else PENSTOCK_JOBS_URL, is where the jobs are when that is Redis, in the queues of BullMQ; or `url` is.
+    `jobs`, else PENSTOCK_JOBS_URL, is where the jobs are when that is Redis, in the queues of BullMQ: then the database
+    has tables of the application's own, and records of files. With Redis as the `url` there may be no database at all.
     The embedded one is migrated by itself; for any other run `penstock migrate`, or pass migrate=True.
     Files of jobs go to `artifacts`, a folder or s3://bucket…, else PENSTOCK_ARTIFACTS, else a folder under `folder`;
     `artifacts_kept` seconds, unless a job says otherwise.
@@ -100,12 +103,15 @@ class Penstock(Declarations):
 
         quote_schema(schema)
         self.max_payload = max_payload
-        if is_redis(url):
+        only_jobs = is_redis(url)
+        if only_jobs:
             url, jobs = None, url
         timeout = checked_timeout(database_timeout)
         self.home = Home(url, Path(folder), schema, migrates=migrate)
+        self.has_database = self.home.named or not only_jobs
+        """Whether there is one: its jobs may be elsewhere, and nothing else be asked for."""
         self._database = PostgresEngine(self.url, schema=schema, pool_size=pool_size, timeout=timeout)
-        self.engine: Engine = self._jobs_on(jobs or os.environ.get("PENSTOCK_JOBS_URL"), timeout) or self._database
+        self.engine = self._engine_of(jobs or os.environ.get("PENSTOCK_JOBS_URL"), timeout)
         """Where its jobs are."""
         self.jobs = Jobs(self.engine)
         self.queues = Queues(self.engine)
@@ -132,11 +138,6 @@ class Penstock(Declarations):
         self._need_database()
         return self._database
 
-    @property
-    def has_database(self) -> bool:
-        """Whether there is one: its jobs may be elsewhere, and nothing else be asked for."""
-        return self.engine.capabilities.database or self.home.named
-
     def _need_database(self) -> None:
         if not self.has_database:
             raise EngineCannot(
@@ -145,16 +146,15 @@ class Penstock(Declarations):
                 "Penstock('postgresql://…', jobs='redis://…')",
             )
 
-    @staticmethod
-    def _jobs_on(url: str | None, timeout: float) -> Engine | None:
-        """The engine there, if it is another one than the database's."""
-        if not url:
-            return None
-        if not is_redis(url):
+    def _engine_of(self, jobs: str | None, timeout: float) -> Engine:
+        if not jobs:
+            return self._database
+        if not is_redis(jobs):
             raise InvalidInput("jobs", "takes redis://…, rediss://… or redis+cluster://…; Postgres is the url itself")
         from penstock.engine.bullmq.engine import BullmqEngine  # only now: it loads a driver
 
-        return BullmqEngine(url, timeout=timeout)
+        engine = BullmqEngine(jobs, timeout=timeout)
+        return EngineBeside(engine, self._database) if self.has_database else engine
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""
@@ -344,15 +344,16 @@ class Penstock(Declarations):
 
         Settings are those of penstock.server.ServerSettings; what is not given comes from the environment.
         """
-        if not self.engine.capabilities.database:
-            raise EngineCannot(
-                "database", "the server and its dashboard read jobs in Postgres, and this application has them in Redis"
-            )
+        self._need_database()
         from penstock.server import Server, ServerSettings
 
         chosen = ServerSettings.from_environment(**settings)
         self._signing_secret = signing_secret(chosen.signing_secret, chosen.service_key)
         return Server(self, chosen).asgi
+
+    def check_needs(self) -> None:
+        """Refuses by name what it needs and its jobs' engine cannot do, as workers and servers do when they start."""
+        check_needs(self.engine, self._registry())
 
     def _registry(self) -> Registry:
         return Registry(

@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from penstock.durable import Remembered, SyncWaits, Waits
+from penstock.engine.beside import completes_nothing
 from penstock.engine.commands import (
     NULL,
     CompleteAndEnqueue,
@@ -247,7 +248,10 @@ class Context(JobContext, Waits):
         """
         async with self._opening:
             if self._transaction is None:
-                self._transaction = await self._held.enter_async_context(self._engine.atransaction())
+                opened = self._engine.atransaction()
+                if not self._engine.capabilities.transactions:
+                    raise completes_nothing()
+                self._transaction = await self._held.enter_async_context(opened)
                 self._held.callback(self._forget_transaction)
             connection: psycopg.AsyncConnection[Any] = self._transaction.connection
         async with connection.transaction():
@@ -323,7 +327,10 @@ class SyncContext(JobContext, SyncWaits):
         """A connection whose writes are committed together with the job's completion; see Context.transaction."""
         with self._opening:
             if self._transaction is None:
-                self._transaction = self._held.enter_context(self._engine.transaction())
+                opened = self._engine.transaction()
+                if not self._engine.capabilities.transactions:
+                    raise completes_nothing()
+                self._transaction = self._held.enter_context(opened)
                 self._held.callback(self._forget_transaction)
             connection: psycopg.Connection[Any] = self._transaction.connection
         with connection.transaction():

@@ -40,6 +40,8 @@ class Started:
         for about, page in self.pages.items():
             yield about, [page]
         yield "sign in", list(self._ways_in())
+        if not self.app.engine.capabilities.database:
+            yield "jobs", [f"{self.app.engine.outage.what}, in the queues of BullMQ"]
         yield "database", [self._database()]
         yield "files", [self._files()]
         yield "queues", [", ".join(f"{queue} × {slots}" for queue, slots in self.slots.items()) or "none"]

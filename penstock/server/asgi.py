@@ -29,6 +29,7 @@ from penstock.server.http.body import BodyLimits
 from penstock.server.http.exit import Exit
 from penstock.server.http.openapi import described
 from penstock.server.http.traffic import CountTraffic, Traffic
+from penstock.server.jobs import elsewhere
 from penstock.server.jobs import routes as jobs
 from penstock.server.jobs.compose import starting_at_most
 from penstock.server.live import sse
@@ -58,6 +59,12 @@ _HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match",
 _SUPABASE_HEADERS = ("apikey", "Prefer", "Accept-Profile", "Content-Profile", "X-Client-Info", "X-Supabase-Api-Version")
 """What Supabase's clients send from a browser."""
 
+_ROOMS = [
+    room.router for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module, rest, storage)
+]
+_ROOMS_BESIDE = [elsewhere.router, sse.router, files.router, operations.health, module.router]
+"""Where jobs are not in the database: what knows of that."""
+
 
 class Server:
     """`server.asgi` answers requests. It gets ready with the first one, so it needs no lifespan: that of a mounted
@@ -65,18 +72,20 @@ class Server:
 
     def __init__(self, app: Penstock, settings: ServerSettings, sign_in: SignIn | None = None) -> None:
         refuse_short_secret(settings)
+        app.check_needs()
         self.sign_in = sign_in
+        jobs_here = app.engine.capabilities.database
         self._upkeep = Upkeep(app)
         self.services = Services(
             app=app,
             settings=settings,
             authenticator=Authenticator(settings),
-            hub=Hub(app.database, keep_alive=settings.keep_alive, links=self._links),
+            hub=Hub(app.engine, app.database if jobs_here else None, keep_alive=settings.keep_alive, links=self._links),
             traffic=Traffic(),
             upkeep=self._upkeep,
             workers=WaitingWorkers(app.database),
         )
-        self.dashboard = Dashboard(self.services) if settings.dashboard else None
+        self.dashboard = Dashboard(self.services) if settings.dashboard and jobs_here else None
         self._exit = Exit(self.leave)
         self._ready = False
         self._readying: asyncio.Task[None] | None = None
@@ -103,8 +112,8 @@ class Server:
         for router in self.services.app.routers:
             api.include_router(router if isinstance(router, APIRouter) else router())
         own = api.routes[built_in:]
-        for room in (jobs, events, approvals, callbacks, sse, files, operations, work, module, rest, storage):
-            api.include_router(room.router)
+        for router in _ROOMS if self.services.app.engine.capabilities.database else _ROOMS_BESIDE:
+            api.include_router(router)
         api.include_router(page_routes(self.services.app))
         if self.sign_in is not None:
             way_in = self.dashboard.sign_in.once if self.dashboard is not None else None
@@ -114,6 +123,8 @@ class Server:
             api.add_api_route("/docs", docs_page.show, include_in_schema=False, response_class=Response)
         if self.dashboard is not None:
             api.router.routes.extend(self.dashboard.routes())
+        if not self.services.app.engine.capabilities.database:
+            api.include_router(elsewhere.refused)
         api.add_middleware(BodyLimits, settings=settings, uploads=self.services.app.upload_paths)
         api.add_middleware(_GetReady, server=self)
         api.add_middleware(ClientShapes)

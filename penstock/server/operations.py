@@ -19,6 +19,8 @@ from penstock.worker.supervisor import wanted_workers
 from penstock.worker.worker import SLOTS
 
 router = APIRouter(route_class=CheckedRoute, tags=["operations"])
+health = APIRouter(route_class=CheckedRoute, tags=["operations"])
+"""What is answered wherever the jobs are."""
 
 _JSON = "application/json"
 
@@ -87,12 +89,12 @@ async def get_usage(
     return Response(encode({"usage": await run_for(shared, caller, service=asked, user=asked)}), media_type=_JSON)
 
 
-@router.get("/healthz", summary="Whether the server runs", response_model=models.Health)
+@health.get("/healthz", summary="Whether the server runs", response_model=models.Health)
 async def healthz() -> Response:
     return Response(b'{"status":"ok"}', media_type=_JSON)
 
 
-@router.get("/readyz", summary="Whether it can do its work", response_model=models.Health,
+@health.get("/readyz", summary="Whether it can do its work", response_model=models.Health,
             responses={503: problems()[503]})  # fmt: skip
 async def readyz(shared: Shared) -> Response:
     await shared.app.engine.arun(commands.NextRunAt())
@@ -116,3 +118,6 @@ async def get_metrics(_: Service, shared: Shared) -> Response:
     scraped = Scraped(*[await shared.app.engine.arun(command) for command in SCRAPED])
     text = exposition(scraped, shared.app.queue_names, shared.traffic, shared.hub.watchers)
     return Response(text, media_type=CONTENT_TYPE)
+
+
+router.include_router(health)

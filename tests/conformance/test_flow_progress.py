@@ -113,3 +113,11 @@ async def test_what_failed_is_counted(hands: Hands, policy: Policy, percent: flo
     await hands.fail(jobs["bad"])
     seen = await hands.seen()
     assert (seen["percent"], seen["done"], seen["failed"], seen["total"]) == (percent, 1, 1, 4)
+
+
+async def test_it_says_what_one_of_its_jobs_says(hands: Hands) -> None:
+    flow = Flow(then=NewJob(kind="bind"))
+    flow.add(NewJob(kind="print"))
+    await hands.start(flow)
+    await hands.report((await hands.claim())["print"], percent=50, message="page 7")
+    assert (await hands.seen())["message"] == "page 7"

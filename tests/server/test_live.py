@@ -132,7 +132,7 @@ async def test_one_connection_listens_however_many_watch(url: str, connect: Conn
 
 
 async def test_nobody_listens_before_somebody_watches(engine: Counted) -> None:
-    hub = Hub(engine)
+    hub = Hub(engine, engine)
     await asyncio.sleep(0)
     assert engine.asked == []
     assert not hub.listening
@@ -146,7 +146,7 @@ async def test_the_end_comes_with_links_to_what_the_job_made(engine: Counted, ha
         made.append(artifacts)
         return [{"type": "pdf", "url": "/files/one"}]
 
-    hub = Hub(engine, links=links)
+    hub = Hub(engine, engine, links=links)
     ids = [hand.add() for _ in range(3)]
     worker = hand.worker()
     ears = [Ear() for _ in ids]
@@ -186,7 +186,7 @@ async def test_a_flow_s_watchers_are_told_what_its_grandchildren_do(hub: Hub, ha
 
 
 async def test_every_watcher_is_reminded_to_keep_alive(engine: Counted, hand: Hand) -> None:
-    hub = Hub(engine, keep_alive=0.1)
+    hub = Hub(engine, engine, keep_alive=0.1)
     id = hand.add()
     ears = [Ear() for _ in range(40)]
     for ear in ears:

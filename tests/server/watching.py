@@ -62,7 +62,7 @@ class Ear:
 @asynccontextmanager
 async def started(engine: PostgresEngine, *, listens: bool = True) -> AsyncIterator[Hub]:
     """A hub that has found out whether notifications arrive."""
-    hub = Hub(engine)
+    hub = Hub(engine, engine)
     ear = Ear()
     topic = await hub.join(ear, NewJob(kind="never enqueued").id)
     hub.part(ear, topic)

@@ -8,7 +8,7 @@ from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.claim import held_job
 from penstock.engine.bullmq.leases import stop_list
 from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
-from penstock.engine.bullmq.record import CANCEL, record_of
+from penstock.engine.bullmq.record import CANCEL, UNRUN, record_of
 from penstock.engine.bullmq.refusal import cannot
 from penstock.engine.bullmq.session import Session
 
@@ -42,9 +42,10 @@ async def _cancel_one(session: Session, keys: QueueKeys, id: str, reason: str) -
     if taken:
         await session.one(plain("HSET", keys[id], CANCEL, reason))
         held = held_job(record_of(keys.queue, id, await session.one(plain("HGETALL", keys[id]))), token)
-        await session.one(
-            calls.finish(keys, id, token, failed=True, said=reason, keep=held.keep[1], attempts=held.attempts)
+        ended = calls.finish(
+            keys, id, token, failed=True, said=reason, keep=held.keep[1], attempts=held.attempts, fields={UNRUN: "1"}
         )
+        await session.one(ended)
         return True
     if place != "active":
         return False
@@ -62,7 +63,7 @@ async def retry(session: Session, ids: Sequence[UUID], queue: str | None = None)
     back = []
     for id, (keys, own) in (await index.places(session, ids)).items():
         if await session.one(calls.state_of(keys, own)) == "failed":
-            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa"))
+            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa", UNRUN))
             if int(await session.one(calls.reprocess(keys, own, "failed"))) == 1:
                 back.append(id)
     return back

@@ -7,7 +7,7 @@ from uuid import UUID
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, index, schedules
 from penstock.engine.bullmq.leases import Hands, HeldJob, seconds_of
-from penstock.engine.bullmq.record import CANCEL, STALLED, Record, record_of
+from penstock.engine.bullmq.record import CANCEL, STALLED, UNRUN, Record, record_of
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot
 from penstock.job import ClaimedJob, Lease
@@ -45,13 +45,18 @@ async def _take(session: Session, hands: Hands, lease: Lease, queue: str, wanted
     answers = await session.many([calls.take_next(keys, token, lock_ms) for token in tokens])
     taken: dict[UUID, HeldJob] = {}
     records = []
+    next_due = 0
     for token, (flat, id, _, due) in zip(tokens, answers, strict=True):
         if flat:
             record = record_of(queue, id, flat)
             records.append(record)
             taken[record.uuid] = held_job(record, token)
         else:
-            session.due[queue] = float(due or 0) / 1000
+            next_due = int(due or 0)
+            session.due[queue] = next_due / 1000
+    if next_due:
+        # whoever listens may have begun to wait before this was known: BullMQ's own marker of a time tells them
+        await session.one(calls.plain("ZADD", keys["marker"], next_due, "1"))
     if taken:
         foreign = [index.note(session, record) for record in records if record.ours is None]
         await session.many([*hands.add(session, lease, taken), *foreign])
@@ -86,6 +91,8 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
         failure = None
     if record.ours is not None and not failure and not left:
         failure = f"its worker was lost, {record.attempts_made()} times"
+    if record.ours is not None and failure and failure.startswith("child "):
+        failure = "a job it waited for did not succeed"  # theirs names a key of Redis, which users would see
     if CANCEL in record.fields:
         failure = record.fields[CANCEL] or "cancelled"
     rollup = record.about.get("rollup")
@@ -96,7 +103,7 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
     said = failure or "null"
     ended = calls.finish(
         session.keys(record.queue), record.id, held.token, failed=bool(failure), said=said,
-        keep=held.keep[bool(failure)], attempts=held.attempts,
+        keep=held.keep[bool(failure)], attempts=held.attempts, fields={UNRUN: "1"},
     )  # fmt: skip
     await session.many([ended, hands.drop(session, lease, [record.uuid])])
     return True

@@ -21,6 +21,7 @@ from penstock.engine.bullmq import (
     outcomes,
     queues,
     schedules,
+    seen,
 )
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import nudge
@@ -118,7 +119,11 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.Outputs: looks.outputs,
     c.Holds: _holds,
     c.GetJob: lambda s, _, a: looks.get_job(s, a.id),
-    c.ListJobs: lambda s, _, a: looks.list_jobs(s, a.filter, a.before, a.limit),
+    c.ListJobs: lambda s, _, a: seen.list_jobs(s, a.filter, a.before, a.limit),
+    c.SeeJob: lambda s, _, a: seen.see_job(s, a.id, whole=False),
+    c.SeeWholeJob: lambda s, _, a: seen.see_job(s, a.id, whole=True),
+    c.SeeJobs: lambda s, _, a: seen.see_jobs(s, a),
+    c.JobTree: lambda s, _, a: seen.tree_of(s, a.job),
     c.ExistingIds: _existing,
     c.Cancel: lambda s, _, a: changes.cancel(s, a.ids, a.reason),
     c.Retry: lambda s, _, a: changes.retry(s, a.ids, a.queue),

@@ -11,8 +11,8 @@ import msgspec
 from penstock.engine.bullmq.names import from_bullmq, queue_of_name, uuid_of
 from penstock.job import ClaimedJob, Job, JobState
 
-CANCEL, ERRORS, SNOOZES, PARKED, PARKED_AT, STEP = (
-    "ps:cancel", "ps:errors", "ps:snoozes", "ps:parked", "ps:parked_at", "ps:step:",
+CANCEL, ERRORS, SNOOZES, PARKED, PARKED_AT, UNRUN, STEP = (
+    "ps:cancel", "ps:errors", "ps:snoozes", "ps:parked", "ps:parked_at", "ps:unrun", "ps:step:",
 )  # fmt: skip
 """Fields of ours in a job's hash, which BullMQ leaves alone and removes with the job."""
 
@@ -97,7 +97,7 @@ class Record:
 
     def attempts_made(self) -> int:
         """A worker that was lost has cost one of ours an attempt; BullMQ counts that by itself."""
-        made = _whole(self.fields.get("atm") or self.fields.get("attemptsMade"))
+        made = _whole(self.fields.get("atm") or self.fields.get("attemptsMade")) - (UNRUN in self.fields)
         return max(made, 0) + (max(_whole(self.fields.get("stc")), 0) if self.ours is not None else 0)
 
     @property

@@ -8,7 +8,7 @@ from penstock.errors import EngineCannot
 
 _INSTEAD = {
     "transactions": "write in a connection of your own, and let the handler bear being run twice",
-    "artifacts": "put files into a store of your own, and their addresses into the output",
+    "artifacts": "give the application a database too: Penstock('postgresql://…', jobs='redis://…')",
     "durable_waits": "use ctx.snooze, or a Flow whose next step is a job of its own",
     "search": "list by queue, state, kind, owner or org",
     "statistics": "ask the metrics of the worker, or BullMQ's own tools",
@@ -16,7 +16,7 @@ _INSTEAD = {
 }
 
 _WAITS = (c.Suspend, c.Emit, c.Approve, c.ApproveMine, c.TakeCallback, c.Approvals, c.StepsOf)
-_SEARCHES = (c.SearchSeenJobs, c.JobTree, c.FlowJobs)
+_SEARCHES = (c.SearchSeenJobs, c.FlowJobs)
 _COUNTS = (c.ListUsage, c.SumUsage)
 
 

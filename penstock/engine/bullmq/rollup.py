@@ -12,7 +12,7 @@ from penstock.engine.bullmq.session import Session
 from penstock.job import JobState
 
 _AT_ONCE = 500
-_READ = ("opts", "progress", "finishedOn", CANCEL)
+_READ = ("name", "opts", "progress", "finishedOn", CANCEL)
 _SETS = (
     ("SMEMBERS", "dependencies", ""), ("HKEYS", "processed", "completed"), ("HKEYS", "failed", "failed"),
     ("ZRANGE", "unsuccessful", "failed", 0, -1),
@@ -29,6 +29,7 @@ class _Member:
     end: JobState | None
     """None while it has not ended."""
     percent: float = 0.0
+    message: str | None = None
 
 
 async def progress_of(session: Session, record: Record) -> dict[str, Any]:
@@ -38,6 +39,17 @@ async def progress_of(session: Session, record: Record) -> dict[str, Any]:
         return record.progress
     # its last step goes on from there
     return _rolled_up(rollup, await _members(session, record)) | record.progress
+
+
+async def jobs_below(session: Session, job: Record) -> list[Record]:
+    """All of them, also those of flows within it."""
+    found: dict[str, Record] = {}
+    keys = [session.keys(job.queue)[job.id]]
+    while keys:
+        children = {session.keys(each.record.queue)[each.record.id]: each for each in await _children(session, keys)}
+        keys = [key for key in children if key not in found]
+        found |= {key: children[key].record for key in keys}
+    return list(found.values())
 
 
 async def _members(session: Session, flow: Record) -> list[_Member]:
@@ -50,7 +62,7 @@ async def _members(session: Session, flow: Record) -> list[_Member]:
         for each in children:
             if each.record.flow == flow.uuid:
                 told = {} if each.end else await progress_of(session, each.record)
-                found.append(replace(each, percent=float(told.get("percent") or 0)))
+                found.append(replace(each, percent=float(told.get("percent") or 0), message=told.get("message")))
         keys = [session.keys(each.record.queue)[each.record.id] for each in children]
     return found
 
@@ -94,7 +106,10 @@ def _rolled_up(rollup: Mapping[str, Any], members: Sequence[_Member]) -> dict[st
     if parts := rollup.get("parts"):
         good, bad, total = _parts(parts, members)
     told = {"percent": min(100, round(percent, 2)), "done": good, "total": total}
-    return told | ({"phase": phase["name"]} if phase["name"] else {}) | ({"failed": bad} if bad else {})
+    # who has spoken has begun: of several under way, the one that comes last
+    said = [each.message for each in sorted(members, key=lambda each: each.record.id) if not each.end and each.message]
+    also = {"phase": phase["name"], "failed": bad, "message": said[-1] if said else None}
+    return told | {name: value for name, value in also.items() if value}
 
 
 def _parts(parts: Mapping[str, int], members: Sequence[_Member]) -> tuple[int, int, int]:

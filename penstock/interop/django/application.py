@@ -63,10 +63,10 @@ class DjangoPenstock(Penstock):
         self.home = _Home(self)
         self.handlers_of_tasks: dict[str, Handler[..., Any]] = {}
 
-    @staticmethod
-    def _jobs_on(url: str | None, timeout: float) -> None:
-        """Nowhere else: tasks are enqueued in the project's own database."""
-        del url, timeout
+    def _engine_of(self, jobs: str | None, timeout: float) -> PostgresEngine:
+        """Whatever PENSTOCK_JOBS_URL says: tasks are enqueued in the project's own database."""
+        del jobs, timeout
+        return self._database
 
     @property
     def queue_names(self) -> list[str]:

@@ -41,6 +41,8 @@ def problem_of(error: Exception) -> Problem:
             return invalid([("Idempotency-Key", str(error))])
         case errors.UniqueKeyTaken() | errors.LeaseLost() | errors.NothingAsked():
             return Problem(409, str(error))
+        case errors.EngineCannot():
+            return Problem(501, str(error), capability=error.capability)
         case errors.UnknownJob():
             return Problem(404, str(error))
         case errors.RolesMissing():

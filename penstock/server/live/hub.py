@@ -17,6 +17,7 @@ from penstock.engine.commands import SeenJob
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.listener import Notifications
+from penstock.engine.protocol import Engine
 from penstock.job import JobState
 from penstock.server.live.lookup import Looker
 from penstock.server.live.states import Link, State
@@ -76,17 +77,27 @@ class Topic:
 class Hub:
     """Tells watchers of jobs what becomes of them. Listens from the first watcher on until `aclose`.
 
+    `database` notifies of jobs; where it is None they are elsewhere, and those that are watched are looked at.
     `links` makes links to artifacts, which come with a job's end.
     """
 
-    def __init__(self, engine: PostgresEngine, *, keep_alive: float = 15.0, links: MakeLinks | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        database: PostgresEngine | None,
+        *,
+        keep_alive: float = 15.0,
+        links: MakeLinks | None = None,
+    ) -> None:
         self._engine = engine
         self._links = links
         self._topics: dict[UUID, Topic] = {}
-        self._looker = Looker(engine, self._topics, self._tell)
-        self._ear = _Ear(engine, self)
+        self._looker = Looker(engine, database, self._topics, self._tell)
+        self._ear = None if database is None else _Ear(database, self)
         self._eye = _Eye(self)
         self._pulse = _Pulse(keep_alive)
+        loops: tuple[Loop | None, ...] = (self._looker, self._ear, self._eye, self._pulse)
+        self._loops = [loop for loop in loops if loop is not None]
         self._started = False
         self._leaving = False
 
@@ -95,7 +106,7 @@ class Hub:
         none when there is no such job. Whether the caller may see it is for whoever calls this to know."""
         if not self._started:
             self._started = True
-            for loop in (self._looker, self._ear, self._eye, self._pulse):
+            for loop in self._loops:
                 loop.start()
         topic = self._topics.get(job_id)
         if topic is None:
@@ -126,7 +137,7 @@ class Hub:
     @property
     def listening(self) -> bool:
         """Whether notifications arrive; where they cannot, or not yet, watched jobs are looked at all the same."""
-        return self._ear.listening
+        return self._ear is not None and self._ear.listening
 
     @property
     def at_rest(self) -> bool:
@@ -141,7 +152,7 @@ class Hub:
 
     async def aclose(self) -> None:
         self.leave()
-        for loop in (self._ear, self._eye, self._looker, self._pulse):
+        for loop in self._loops:
             await loop.stop()
 
     def hear(self, payload: str) -> None:

@@ -10,6 +10,7 @@ from penstock.engine.commands import SeenJob
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.postgres.statement import Statement, nothing
+from penstock.engine.protocol import Engine
 
 _AT_ONCE = 1000
 """Jobs in one query."""
@@ -20,9 +21,10 @@ Found = Callable[[UUID, SeenJob | None], Awaitable[None]]
 class Looker(Loop):
     name = "looking at watched jobs"
 
-    def __init__(self, engine: PostgresEngine, watched: Container[UUID], found: Found) -> None:
+    def __init__(self, engine: Engine, database: PostgresEngine | None, watched: Container[UUID], found: Found) -> None:
         super().__init__(engine.faults)
         self._engine = engine
+        self._database = database
         self._watched = watched
         self._found = found
         self._stale: dict[UUID, None] = {}
@@ -64,8 +66,8 @@ class Looker(Loop):
         if not ids:
             return
         try:
-            if unsure:
-                await self._engine.arun(_watch_all(sorted(unsure)))
+            if unsure and self._database is not None:
+                await self._database.arun(_watch_all(sorted(unsure)))
             jobs = await self._look_up(ids)
             for id in ids:
                 job = jobs.get(id)
@@ -80,7 +82,7 @@ class Looker(Loop):
             raise
 
     async def _look_up(self, ids: Sequence[UUID]) -> dict[UUID, SeenJob | None]:
-        if len(ids) == 1:
+        if len(ids) == 1 and self._database is not None:
             return {ids[0]: await self._engine.arun(commands.SeeJob(ids[0]))}
         found: dict[UUID, SeenJob | None] = {}
         for job in await self._engine.arun(commands.SeeJobs({"ids": [str(id) for id in ids]}, None, len(ids))):
