@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock import Backoff, Penstock, PenstockError
+from penstock import Backoff, EngineCannot, Penstock, PenstockError
 from penstock.storage import Store
 from penstock_recipes.application import made_on_demand
 from penstock_recipes.pages import add_page
@@ -58,14 +58,13 @@ def install(
     require("calls", "av")
     from penstock_recipes.calls.jobs import BACKOFF, MAX_ATTEMPTS, QUEUES, Pipeline
     from penstock_recipes.calls.stages import Stages
-    from penstock_recipes.calls.store import CallFiles
 
     interval = poll_interval if poll_interval is not None else _poll_interval()
     within = webhook_timeout if webhook_timeout is not None else _seconds("SPEECHKIT_WEBHOOK_TIMEOUT_MS")
     transcriber = transcriber or _transcriber()
     if within is not None:
-        _check_webhook(transcriber, within)
-    stages = Stages(CallFiles(app), transcriber, analyst or _analyst(), interval, within)
+        _check_webhook(app, transcriber, within)
+    stages = Stages(app, transcriber, analyst or _analyst(), interval, within)
     pipeline = Pipeline(
         app,
         stages,
@@ -113,9 +112,15 @@ def _seconds(variable: str) -> float | None:
     return int(told) / 1000
 
 
-def _check_webhook(transcriber: "Transcriber", seconds: float) -> None:
+def _check_webhook(app: Penstock, transcriber: "Transcriber", seconds: float) -> None:
     from penstock_recipes.calls.providers.transcription import CallingTranscriber
 
+    if not app.engine.capabilities.durable_waits:
+        raise EngineCannot(
+            "durable_waits",
+            "webhook_timeout (SPEECHKIT_WEBHOOK_TIMEOUT_MS): a job that waits to be called must be in Postgres, and "
+            "those of this application are in Redis: leave it out, and the transcription is looked at now and then",
+        )
     if not isinstance(transcriber, CallingTranscriber):
         raise PenstockError(
             f"the transcriber {transcriber.name!r} calls nobody: leave out webhook_timeout "

@@ -1,12 +1,15 @@
 """The stages as jobs of an application, and the flow they make."""
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
-from penstock import Backoff, Cancel, Context, Fail, Flow, Penstock, Snooze
+from penstock import Backoff, Cancel, Context, Fail, Flow, NewJob, Penstock, Snooze
 from penstock_recipes.calls.stages import Analyzed, Extracted, Stages, Started, Transcribed, ending_for_people
-from penstock_recipes.calls.store import Call
+from penstock_recipes.calls.store import Call, lock_call
+
+if TYPE_CHECKING:
+    import psycopg
 
 Stage = Literal["extract_audio", "transcribe_start", "transcribe_poll", "analyze"]
 STAGES: tuple[Stage, ...] = ("extract_audio", "transcribe_start", "transcribe_poll", "analyze")
@@ -65,6 +68,7 @@ class Pipeline:
             """Removes the files of a call that was deleted."""
             return await stages.remove(Call(org_id, call_id, tries), job_id)
 
+        self._app = app
         self._stages = (extract_audio, transcribe_start, transcribe_poll, analyze)
         self._remove = remove_call
 
@@ -79,7 +83,24 @@ class Pipeline:
         flow.add(poll, phase="transcribe_poll", name="transcribe_poll", after=[started])
         return flow
 
-    async def remove_files(self, call: Call, job: UUID, connection: object) -> None:
+    async def begin(
+        self, connection: "psycopg.AsyncConnection[Any]", call: Call, write: Callable[[NewJob], Awaitable[bool]]
+    ) -> UUID | None:
+        """Enqueues the flow of a call if `write`, told its last job, has written the call on this connection.
+
+        Where jobs are elsewhere they are enqueued right before the transaction is committed. The first stage waits for
+        its end: when the call does not know the flow then, nobody was told of it, and it ends."""
+        await lock_call(connection, call.id)
+        jobs = self.flow(call).jobs()
+        if not await write(jobs[0]):
+            return None
+        await self._app.aenqueue_many(jobs, connection=self._with(connection))
+        return jobs[0].id
+
+    async def remove_files(self, connection: "psycopg.AsyncConnection[Any]", call: Call, job: UUID) -> None:
         """Has the files of a call removed that the same transaction deletes."""
-        remove = self._remove.using(connection=connection, org=str(call.org))
+        remove = self._remove.using(connection=self._with(connection), org=str(call.org))
         await remove.aenqueue(org_id=call.org, call_id=call.id, job_id=job, tries=call.tries)
+
+    def _with(self, connection: "psycopg.AsyncConnection[Any]") -> "psycopg.AsyncConnection[Any] | None":
+        return connection if self._app.engine.capabilities.transactions else None

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from penstock import Job
 from penstock_recipes.calls.jobs import PHASES
 
 Status = Literal["queued", "processing", "done", "failed"]
@@ -88,6 +89,23 @@ COLUMNS = """
     where s.call_id = c.id) as stages
 """
 """Of `calls.calls as c`. By their ids the stages are in the order they run."""
+
+
+def stage_of(job: Job, last_error: str | None) -> dict[str, Any]:
+    """The same of a job that is not in the database."""
+    return {
+        "stage": job.kind,
+        "state": job.state,
+        "attempts": job.attempt,
+        "maxAttempts": job.max_attempts,
+        "polls": job.snoozes,
+        "lastError": last_error,
+        "availableAt": job.run_at,
+        "startedAt": job.started_at,
+        "finishedAt": job.finished_at,
+        "percent": job.percent,
+        "message": job.progress.get("message"),
+    }
 
 
 def summary(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The four stages of a call. Each can be run again at any moment: it finds what it made before, and goes on from there.
 
-A stage stores its file at the call's own path, removes what that has made obsolete, and tells the database in the
-transaction that completes its job. The stored file is what counts: a worker may be killed between any two of these.
+A stage stores its file at the call's own path, removes what that has made obsolete, and tells the database: in the
+transaction that completes its job, or before where jobs are elsewhere. The stored file is what counts: a worker may be
+killed between any two of these.
 """
 
 import logging
@@ -15,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from penstock import Cancel, Context, Fail, Snooze, WaitTimeout
+from penstock import Cancel, Context, Fail, Penstock, Snooze, WaitTimeout
 from penstock.sandbox import work_folder
 from penstock_recipes.calls.audio import extract_audio, to_ogg_opus
 from penstock_recipes.calls.decoder import NoAudio
@@ -72,24 +73,25 @@ class Analyzed(msgspec.Struct, frozen=True, rename="camel"):
 class Stages:
     def __init__(
         self,
-        files: CallFiles,
+        app: Penstock,
         transcriber: Transcriber,
         analyst: Analyst,
         poll_interval: float,
         webhook_timeout: float | None = None,
     ) -> None:
-        self._files = files
+        self._app = app
+        self._files = CallFiles(app)
         self._transcriber = transcriber
         self._analyst = analyst
         self._poll_interval = poll_interval
         self._webhook_timeout = webhook_timeout
 
     async def extract(self, ctx: Context, org: UUID, id: UUID) -> Extracted:
-        call, found = await self._files.look_up(org, id, "raw", "audio")
+        call, found = await self._files.look_up(org, id, "raw", "audio", flow=ctx.job.parent)
         audio = found.get("audio") or await self._make_audio(ctx, call, found.get("raw"))
         await self._files.remove(call, "raw")
         facts = audio.facts
-        await record(ctx, call, "audio", audio, obsolete="raw", seconds=facts.seconds)
+        await record(self._app, ctx, call, "audio", audio, obsolete="raw", seconds=facts.seconds)
         return Extracted(audio.path, facts.seconds, facts.channels, facts.rate)
 
     async def _make_audio(self, ctx: Context, call: Call, raw: File | None) -> File:
@@ -120,7 +122,7 @@ class Stages:
             await self._until_called(ctx, self._webhook_timeout)
         _, found = await self._files.look_up(org, id, "ogg")
         if ogg := found.get("ogg"):
-            await record(ctx, call, "ogg", ogg)
+            await record(self._app, ctx, call, "ogg", ogg)
         return Started(operation, audio.path, call.whole_path("ogg"))
 
     async def _hand_over(self, ctx: Context, call: Call, audio: File, ogg: File | None) -> str:
@@ -177,7 +179,7 @@ class Stages:
             )  # fmt: skip
             transcript = File.of(artifact)
         await self._forget(call, operation)
-        await record(ctx, call, "transcript", transcript, obsolete="ogg")
+        await record(self._app, ctx, call, "transcript", transcript, obsolete="ogg")
         return Transcribed(transcript.path)
 
     async def _ask(self, call: Call, operation: str | None) -> Transcript | None:
@@ -216,11 +218,13 @@ class Stages:
                 "analysis.json", told, type="analysis", content_type="application/json", path=call.path("analysis")
             )
             analysis = File.of(artifact)
-        await record(ctx, call, "analysis", analysis)
+        await record(self._app, ctx, call, "analysis", analysis)
         return Analyzed(analysis.path)
 
     async def remove(self, call: Call, job: UUID) -> Snooze | None:
         """Removes what is left of a call that was deleted, when nobody works on it any more."""
+        if not await self._files.is_gone(call):
+            return None
         if await self._files.is_worked_on(job):
             return Snooze(1)
         for tries in range(1, call.tries + 1):

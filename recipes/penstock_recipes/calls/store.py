@@ -4,13 +4,16 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 import msgspec
 
 from penstock import Artifact, Context, Penstock
 from penstock_recipes.calls.decoder import AudioFacts
+
+if TYPE_CHECKING:
+    import psycopg
 
 Type = Literal["raw", "audio", "ogg", "transcript", "analysis"]
 NAMES: Mapping[Type, str] = {
@@ -76,24 +79,34 @@ class CallFiles:
     def __init__(self, app: Penstock) -> None:
         self._app = app
 
-    async def look_up(self, org: UUID, id: UUID, *types: Type) -> tuple[Call, dict[Type, File]]:
-        """A call, and those of these files that are there: on record, and in the store. Raises Deleted."""
+    async def look_up(
+        self, org: UUID, id: UUID, *types: Type, flow: UUID | None = None
+    ) -> tuple[Call, dict[Type, File]]:
+        """A call, and those of these files that are there: on record, and in the store. Raises Deleted; also when the
+        call knows nothing of the `flow`, because whoever enqueued it could not say so."""
         async with self._app.atransaction() as connection:
-            rows = await connection.execute("select tries from calls.calls where id = %s and org_id = %s", [id, org])
+            await settled(self._app, connection, id)
+            rows = await connection.execute(
+                "select tries, job_id from calls.calls where id = %s and org_id = %s", [id, org]
+            )
             known = await rows.fetchone()
-            if known is None:
-                raise Deleted
-        call = Call(org, id, *known)
+        if known is None or flow not in (None, known[1]):
+            raise Deleted
+        call = Call(org, id, known[0])
         stored = await self._stored(call, types)
         return call, {type: file for type, file in stored.items() if await self._is_there(file)}
 
+    async def is_gone(self, call: Call) -> bool:
+        """Whether it was deleted, and not only about to be."""
+        async with self._app.atransaction() as connection:
+            await settled(self._app, connection, call.id)
+            return (await connection.execute("select from calls.calls where id = %s", [call.id])).rowcount == 0
+
     async def is_worked_on(self, flow: UUID) -> bool:
         """Whether any job of its flow has not ended yet."""
-        async with self._app.atransaction() as connection:
-            live = await connection.execute(
-                "select from penstock.live_jobs_view where id = %s or parent = %s", [flow, flow]
-            )
-            return live.rowcount > 0
+        jobs = (await self._app.jobs.alist(parent=flow)).jobs
+        last = await self._app.jobs.aget(flow)
+        return any(not job.state.final for job in [*jobs, *([last] if last else [])])
 
     async def fetch(self, file: File, to: Path) -> Path:
         """Brings a file onto this machine, however large it is."""
@@ -126,10 +139,19 @@ class CallFiles:
 
 
 async def record(
-    ctx: Context, call: Call, type: Type, file: File, *, obsolete: Type | None = None, seconds: float | None = None
+    app: Penstock,
+    ctx: Context,
+    call: Call,
+    type: Type,
+    file: File,
+    *,
+    obsolete: Type | None = None,
+    seconds: float | None = None,
 ) -> None:
-    """Tells the database, in the transaction that completes the job, of a file and of one that it has replaced."""
-    async with ctx.transaction() as connection:
+    """Tells the database of a file and of one that it has replaced: in the transaction that completes the job or, where
+    jobs are elsewhere, before. Killed in between, the stage is run again and finds that it has nothing to tell."""
+    own = app.engine.capabilities.transactions
+    async with ctx.transaction() if own else app.atransaction() as connection:
         # a run that froze right here keeps its row locked, and must not hold up the next one for good
         await connection.execute("select set_config('lock_timeout', %s, true)", [_PATIENCE])
         await connection.execute(
@@ -146,3 +168,15 @@ async def record(
         )
         if seconds is not None:
             await connection.execute("update calls.calls set seconds = %s where id = %s", [seconds, call.id])
+
+
+async def settled(app: Penstock, connection: "psycopg.AsyncConnection[Any]", call: UUID) -> None:
+    """Where jobs are elsewhere they may be there before the transaction is committed that says so: waits for its end.
+    Whoever writes the call has `lock_call`."""
+    if not app.engine.capabilities.transactions:
+        await connection.execute("select set_config('lock_timeout', %s, true)", [_PATIENCE])
+        await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended(%s, 4))", [str(call)])
+
+
+async def lock_call(connection: "psycopg.AsyncConnection[Any]", call: UUID) -> None:
+    await connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 4))", [str(call)])

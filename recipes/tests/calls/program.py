@@ -85,9 +85,9 @@ class DeadlyClerk(Clerk):
         return operation
 
 
-def doomed_app(url: str, files: str, point: str) -> Penstock:
+def doomed_app(url: str, jobs: str | None, files: str, point: str) -> Penstock:
     doom = Doom(point)
-    app = Penstock(url, artifacts=cast(Store, DeadlyStore(store_at(files), doom)))
+    app = Penstock(url, jobs=jobs, artifacts=cast(Store, DeadlyStore(store_at(files), doom)))
     install(app, transcriber=DeadlyClerk(doom), analyst=Reader(), poll_interval=0.01, backoff=Backoff.constant(0.01))
 
     @app.middleware
@@ -109,12 +109,12 @@ def doomed_app(url: str, files: str, point: str) -> Penstock:
     return app
 
 
-def fork_worker(url: str, files: str, point: str) -> int:
+def fork_worker(url: str, jobs: str | None, files: str, point: str) -> int:
     pid = os.fork()
     if pid == 0:
         try:
             tempfile.tempdir = str(Path(files).parent)
-            app = doomed_app(url, files, point)
+            app = doomed_app(url, jobs, files, point)
             asyncio.run(app.run_worker(dict.fromkeys(app.queue_names, 2)))
         finally:
             os._exit(1)
@@ -130,7 +130,7 @@ def end(pid: int, kill: bool) -> int:
 def main() -> None:
     # what this imports is there for all who are forked; it opens nothing
     with tempfile.TemporaryDirectory() as folder:
-        doomed_app("postgresql://nowhere", folder, "")
+        doomed_app("postgresql://nowhere", "redis://nowhere", folder, "")
     for line in sys.stdin:
         command = json.loads(line)
         answer = fork_worker(*command["run"]) if "run" in command else end(command["end"], command["kill"])

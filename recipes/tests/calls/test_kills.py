@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,18 @@ from calls.asking import ACME, SOUND, Calls
 from calls.conftest import Make
 from calls.expected import files_made_of
 from calls.program import POINTS
+from penstock.engine import commands
+from penstock.job import Lease
 from shared.asking import names_in
 from shared.programs import environment
 from tests.kit.fixtures import Connect
+
+
+@dataclass(frozen=True)
+class Where:
+    url: str
+    jobs_url: str | None
+    files: Path
 
 
 class Workers:
@@ -27,8 +37,8 @@ class Workers:
         self._program = program
         self.running: set[int] = set()
 
-    def start(self, url: str, files: Path, point: str = "") -> int:
-        pid = self._ask({"run": [url, str(files), point]})
+    def start(self, where: Where, point: str = "") -> int:
+        pid = self._ask({"run": [where.url, where.jobs_url, str(where.files), point]})
         self.running.add(pid)
         return pid
 
@@ -70,36 +80,52 @@ def workers(program: "subprocess.Popen[str]") -> Iterator[Workers]:
 # what was about to be removed is the sweep's from then on, and the job does not come to the moment after it
 BEFORE_REMOVALS = [point for point in POINTS if ": before " in point]
 ALL_OTHERS = [point for point in POINTS if point not in BEFORE_REMOVALS]
+# there a completion is not written together with anything else
+ON_BULLMQ = [point for point in ALL_OTHERS if ": completed" not in point]
 
 
 @pytest.mark.parametrize(
-    "points",
+    ("points", "jobs_url"),
     [
-        pytest.param(BEFORE_REMOVALS, id="before each removal"),
-        pytest.param(ALL_OTHERS, id="at all other points"),
-        *(pytest.param([point], id=point, marks=pytest.mark.slow) for point in POINTS),
+        pytest.param(BEFORE_REMOVALS, "postgres", id="before each removal"),
+        pytest.param(ALL_OTHERS, "postgres", id="at all other points"),
+        pytest.param(ON_BULLMQ, "bullmq", id="on BullMQ"),
+        *(pytest.param([point], "postgres", id=point, marks=pytest.mark.slow) for point in POINTS),
     ],
+    indirect=["jobs_url"],
 )
 async def test_killed_workers_leave_the_same_files_as_one_that_was_not(
-    make: Make, url: str, files: Path, connect: Connect, workers: Workers, points: Sequence[str]
+    make: Make,
+    url: str,
+    jobs_url: str | None,
+    files: Path,
+    connect: Connect,
+    workers: Workers,
+    points: Sequence[str],
 ) -> None:
     """One at each point of the same call, or a call for each point."""
     async with make(max_attempts=len(POINTS)) as calls:
-        await check_killed(calls, url, files, connect, workers, points)
+        await check_killed(calls, Where(url, jobs_url, files), connect, workers, points)
 
 
-async def check_killed(
-    calls: Calls, url: str, files: Path, connect: Connect, workers: Workers, points: Sequence[str]
-) -> None:
+async def as_if_its_time_had_passed(calls: Calls, connect: Connect) -> None:
+    if calls.app.engine.capabilities.database:
+        connect().execute("update penstock.heartbeats set expires_at = '-infinity'")
+        connect().execute("update penstock.leader set until = '-infinity'")
+        return
+    for worker in await calls.app.workers.alist():
+        await calls.app.engine.arun(commands.ExpireLease(Lease(worker.lease)))
+
+
+async def check_killed(calls: Calls, where: Where, connect: Connect, workers: Workers, points: Sequence[str]) -> None:
+    files = where.files
     ada = calls.user()
     id = await ada.upload()
     for point in points:
-        killed = workers.start(url, files, point)
+        killed = workers.start(where, point)
         assert await workers.end(killed) == -signal.SIGKILL, point
-        # as if its time had passed
-        connect().execute("update penstock.heartbeats set expires_at = '-infinity'")
-        connect().execute("update penstock.leader set until = '-infinity'")
-    worker = workers.start(url, files)
+        await as_if_its_time_had_passed(calls, connect)
+    worker = workers.start(where)
     call = await ada.done(id)
     await workers.end(worker, kill=True)
 

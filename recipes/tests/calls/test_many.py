@@ -19,7 +19,7 @@ from penstock_recipes import calls as recipe
 from penstock_recipes.calls.jobs import Pipeline
 from penstock_recipes.calls.providers.transcription import AudioSource, Transcript
 from penstock_recipes.calls.stages import Stages
-from penstock_recipes.calls.store import Call, CallFiles
+from penstock_recipes.calls.store import Call
 from tests.kit.fixtures import Connect
 from tests.kit.working import working
 
@@ -95,7 +95,7 @@ async def test_calls_in_flight_need_only_as_many_slots_as_are_busy(
     interval = calls / 50
     watched = Watched(connection)
     async with Penstock(url, artifacts=tmp_path / "files", pool_size=POOL) as app:
-        stages = Stages(CallFiles(app), clerk, Reader(), interval)
+        stages = Stages(app, clerk, Reader(), interval)
         pipeline = Pipeline(app, stages, max_polls=100_000)
         app.middleware(watched)
         app.add_migrations("calls", files(recipe) / "migrations")

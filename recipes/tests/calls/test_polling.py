@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from calls.conftest import Make
+from calls.conftest import Make, over_both
 from calls.providers import REFUSED, Clerk, Reader
 from penstock import Penstock, PenstockError
 from penstock_recipes.calls import install
@@ -40,6 +40,7 @@ async def test_a_poll_of_two_hundred_rounds_holds_no_slot(make: Make, connect: C
     assert row == (1, 200, 201)
 
 
+@over_both
 async def test_a_poll_that_never_ends_has_failed_when_its_budget_is_spent(make: Make) -> None:
     async with make(transcriber=Clerk(polls=99), max_polls=3) as calls:
         ada = calls.user()

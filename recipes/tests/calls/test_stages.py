@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from calls.asking import ACME, SOUND, Calls
-from calls.conftest import Make
+from calls.conftest import Make, over_both
 from calls.expected import files_made_of
 from calls.providers import Clerk, Reader
 from penstock import Penstock
@@ -39,6 +39,7 @@ def test_attempts_are_those_of_the_seed() -> None:
     assert MAX_ATTEMPTS == 5
 
 
+@over_both
 async def test_a_recording_becomes_audio_transcript_and_analysis(make: Make, files: Path, connect: Connect) -> None:
     clerk = Clerk(polls=2)
     async with make(transcriber=clerk) as calls:

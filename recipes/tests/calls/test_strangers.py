@@ -7,12 +7,14 @@ import psycopg
 import pytest
 
 from calls.asking import ACME, GLOBEX, Calls
+from calls.conftest import over_both
 from shared.asking import names_in
 from tests.kit.fixtures import Connect
 
 TABLES = ("calls.calls", "calls.artifacts", "calls.stages", "calls.processing_jobs", "penstock.artifacts")
 
 
+@over_both
 async def test_what_is_another_organisations_is_not_there(calls: Calls, files: Path) -> None:
     ada, eve = calls.user("ada", ACME), calls.user("eve", GLOBEX)
     async with calls.worker():

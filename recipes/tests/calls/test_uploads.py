@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from calls.asking import ACME, GLOBEX, SOUND, Calls
-from calls.conftest import Make
+from calls.conftest import Make, over_both
 from shared.asking import names_in
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
@@ -148,6 +148,7 @@ async def test_an_upload_that_is_broken_off_leaves_nothing(calls: Calls, files: 
     assert connection.execute("select count(*) from penstock.jobs").fetchone() == (0,)
 
 
+@over_both
 async def test_the_same_key_makes_one_call(calls: Calls, files: Path, connect: Connect) -> None:
     ada, key = calls.user(), {"Idempotency-Key": "k1"}
     answers = await asyncio.gather(*(ada.send(**key) for _ in range(4)))

@@ -5,14 +5,14 @@ from uuid import UUID
 
 import msgspec
 from fastapi import APIRouter, Query
-from psycopg.rows import dict_row
 from starlette.responses import Response
 
+from penstock import NewJob
 from penstock.server import Caller, CheckedRoute, Problem, Services, Shared, link_to, problems
 from penstock_recipes.calls.jobs import Pipeline
-from penstock_recipes.calls.routes.access import refuse_strangers, visible_call
-from penstock_recipes.calls.shapes import COLUMNS, Accepted, Calls, CallStatus, stages_of, summary
-from penstock_recipes.calls.store import Call
+from penstock_recipes.calls.routes.access import calls_of, refuse_strangers, select_calls, visible_call, with_stages
+from penstock_recipes.calls.shapes import Accepted, Calls, CallStatus, stages_of, summary
+from penstock_recipes.calls.store import Call, lock_call
 
 _JSON = "application/json"
 
@@ -32,20 +32,14 @@ def make_router(pipeline: Pipeline) -> APIRouter:
     ) -> Response:
         if org_id is not None:
             refuse_strangers(caller, org_id)
-        async with shared.acting_as(caller) as connection, connection.cursor(row_factory=dict_row) as rows:
-            await rows.execute(
-                f"""
-                select {COLUMNS}
-                  from calls.calls as c
-                 where (%(org)s::uuid is null or c.org_id = %(org)s)
-                   and (%(cursor)s::uuid is null
-                        or (c.created_at, c.id) < (select created_at, id from calls.calls where id = %(cursor)s))
-                 order by c.created_at desc, c.id desc
-                 limit %(limit)s
-                """.encode(),  # noqa: S608 - of our own words
-                {"org": org_id, "cursor": cursor, "limit": limit + 1},
-            )
-            found = await rows.fetchall()
+        which = """
+            (%(org)s::uuid is null or c.org_id = %(org)s)
+             and (%(cursor)s::uuid is null
+                  or (c.created_at, c.id) < (select created_at, id from calls.calls where id = %(cursor)s))
+           order by c.created_at desc, c.id desc
+           limit %(limit)s
+        """
+        found = await calls_of(shared, caller, which, {"org": org_id, "cursor": cursor, "limit": limit + 1})
         page = [summary(row) for row in found[:limit]]
         return _json({"calls": page, "nextCursor": page[-1]["id"] if len(found) > limit else None})
 
@@ -68,10 +62,11 @@ def make_router(pipeline: Pipeline) -> APIRouter:
         cancel = shared.operator(caller).acancel_jobs if caller.is_service else shared.app.jobs.acancel
         await cancel(row["job_id"], reason="the call was deleted")
         async with shared.app.atransaction() as connection:
+            await lock_call(connection, id)
             rows = await connection.execute("delete from calls.calls where id = %s returning job_id, tries", [id])
             if (deleted := await rows.fetchone()) is not None:
                 job, tries = deleted
-                await pipeline.remove_files(Call(row["org_id"], id, tries), job, connection)
+                await pipeline.remove_files(connection, Call(row["org_id"], id, tries), job)
         return Response(status_code=204)
 
     @router.post(
@@ -86,18 +81,20 @@ def make_router(pipeline: Pipeline) -> APIRouter:
         await visible_call(shared, caller, id)
         async with shared.app.atransaction() as connection:
             # of two who try at once one waits here, and finds it under way
-            await connection.execute("select from calls.calls where id = %s for update", [id])
-            async with connection.cursor(row_factory=dict_row) as rows:
-                await rows.execute(f"select {COLUMNS} from calls.calls as c where c.id = %s".encode(), [id])  # noqa: S608 - of our own words
-                row = await rows.fetchone()
+            await lock_call(connection, id)
+            found = await select_calls(connection, "c.id = %(id)s", {"id": id})
+            row = next(iter(await with_stages(shared.app, caller, found)), None)
             if row is None or summary(row)["status"] != "failed" or _unfinished(row):
                 raise Problem(409, "only a call that has failed can be tried again")
-            jobs = pipeline.flow(Call(row["org_id"], id)).jobs()
-            await connection.execute(
-                "update calls.calls set job_id = %s, tries = tries + 1 where id = %s", [jobs[0].id, id]
-            )
-            await shared.app.aenqueue_many(jobs, connection=connection)
-        return _json({"id": id, "jobId": jobs[0].id, "created": True}, 202)
+
+            async def update(flow: NewJob) -> bool:
+                await connection.execute(
+                    "update calls.calls set job_id = %s, tries = tries + 1 where id = %s", [flow.id, id]
+                )
+                return True
+
+            job = await pipeline.begin(connection, Call(row["org_id"], id), update)
+        return _json({"id": id, "jobId": job, "created": True}, 202)
 
     return router
 

@@ -1,5 +1,6 @@
 """Uploading a recording."""
 
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
@@ -85,13 +86,11 @@ def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -
         except Problem:
             await shared.app.artifacts.adelete(raw.id)
             raise
-        jobs = pipeline.flow(call).jobs()
         async with shared.app.atransaction() as connection:
-            created = await _insert(connection, call, caller, file_name, raw, jobs[0], key)
-            if created:
-                await shared.app.aenqueue_many(jobs, connection=connection)
-        if created:
-            return _accepted(call.id, jobs[0].id, created=True)
+            insert = partial(_insert, connection, call, caller, file_name, raw, key)
+            job = await pipeline.begin(connection, call, insert)
+        if job is not None:
+            return _accepted(call.id, job, created=True)
         # another request with this key was faster
         await shared.app.artifacts.adelete(raw.id)
         earlier = await _uploaded_before(shared, caller, org_id, key)
@@ -108,8 +107,8 @@ async def _insert(
     caller: Identity,
     file_name: str,
     raw: Artifact,
-    flow: NewJob,
     key: str | None,
+    flow: NewJob,
 ) -> bool:
     inserted = await connection.execute(
         """
