@@ -1,5 +1,5 @@
-"""Jobs in one engine and a database beside it: files of jobs are on record there, and what operators did. There is no
-transaction over both; whoever writes to both does so in an order that can be repeated."""
+"""Jobs in one engine and a database beside it, where files of jobs are on record. There is no transaction over both;
+whoever writes to both does so in an order that can be repeated."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 def _is_kept_there(command: Command[Any]) -> bool:
-    return type(command).__module__ == c.BeginArtifact.__module__ or isinstance(command, c.AddAudit | c.ListAudit)
+    return type(command).__module__ == c.BeginArtifact.__module__
 
 
 def _number(lease: int, claims: int) -> int:

@@ -119,7 +119,7 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.Outputs: looks.outputs,
     c.Holds: _holds,
     c.GetJob: lambda s, _, a: looks.get_job(s, a.id),
-    c.ListJobs: lambda s, _, a: seen.list_jobs(s, a.filter, a.before, a.limit),
+    c.ListJobs: lambda s, _, a: looks.list_jobs(s, a.filter, a.before, a.limit),
     c.SeeJob: lambda s, _, a: seen.see_job(s, a.id, whole=False),
     c.SeeWholeJob: lambda s, _, a: seen.see_job(s, a.id, whole=True),
     c.SeeJobs: lambda s, _, a: seen.see_jobs(s, a),

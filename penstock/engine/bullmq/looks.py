@@ -1,5 +1,6 @@
 """Looking at jobs."""
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from penstock.engine.bullmq.leases import Hands, HeldJob, workers
 from penstock.engine.bullmq.names import place_of, uuid_of
 from penstock.engine.bullmq.queues import known_queues
 from penstock.engine.bullmq.record import STEP, Record, decode, moment, record_of
-from penstock.engine.bullmq.rollup import progress_of
+from penstock.engine.bullmq.rollup import jobs_below, progress_of
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot, LeaseLost
 from penstock.job import Held, Job, JobState
@@ -32,7 +33,7 @@ _MOST = 10_000
 
 _AT_ONCE = 1000
 _SAME = ("queue", "state", "kind", "owner", "org")
-_FILTERS = (*_SAME, "ids")
+_FILTERS = (*_SAME, "ids", "parent")
 
 
 Seen = tuple[Record, Job]
@@ -86,8 +87,12 @@ async def find_jobs(session: Session, filter: Mapping[str, Any], most: int | Non
     """All that fit, newest first; of each place of a queue at most so many are looked at."""
     if unknown := [name for name, value in filter.items() if name not in _FILTERS and value is not None]:
         raise EngineCannot("search", f"jobs on BullMQ cannot be listed by {unknown[0]}: list by {', '.join(_FILTERS)}")
-    if filter.get("ids") is not None:
-        looked = [await _look_at(session, id) for id in dict.fromkeys(filter["ids"])]
+    named = _several(filter.get("ids"))
+    if filter.get("parent") is not None:
+        below = [id for flow in _several(filter["parent"]) for id in await _members(session, flow)]
+        named = below if filter.get("ids") is None else [id for id in named if id in below]
+    if filter.get("ids") is not None or filter.get("parent") is not None:
+        looked = await asyncio.gather(*(_look_at(session, id) for id in dict.fromkeys(named)))
         found = [seen for seen in looked if seen is not None]
     else:
         queues = _several(filter.get("queue")) or await known_queues(session)
@@ -96,6 +101,11 @@ async def find_jobs(session: Session, filter: Mapping[str, Any], most: int | Non
     same = {name: values for name in _SAME if (values := _several(filter.get(name)))}
     fitting = [seen for seen in found if all(getattr(seen[1], name) in values for name, values in same.items())]
     return sorted(fitting, key=_newest, reverse=True)
+
+
+async def _members(session: Session, flow: UUID) -> list[UUID]:
+    found = (await index.records(session, [flow])).get(flow)
+    return [] if found is None else [each.uuid for each in await jobs_below(session, found) if each.flow == flow]
 
 
 def _newest(seen: Seen) -> tuple[datetime, UUID]:

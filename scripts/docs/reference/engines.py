@@ -34,7 +34,8 @@ def page() -> str:
             "and the same suite checks that.",
             "",
             "A worker over HTTP does what its server's database does: only what takes a connection of its own is",
-            "missing there. [BullMQ](../guides/bullmq.md) has a guide of its own.",
+            "missing there. [BullMQ](../guides/bullmq.md) has a guide of its own; with a database beside it there are",
+            "artifacts as well.",
             "",
             table(["Capability", "", *ENGINES], rows),
         ]
