@@ -98,6 +98,8 @@ async def healthz() -> Response:
             responses={503: problems()[503]})  # fmt: skip
 async def readyz(shared: Shared) -> Response:
     await shared.app.engine.arun(commands.NextRunAt())
+    if not shared.app.engine.capabilities.database:
+        await shared.app.database.arun(commands.NextRunAt())
     return Response(b'{"status":"ok"}', media_type=_JSON)
 
 

@@ -24,7 +24,7 @@ from penstock.engine.bullmq import (
     seen,
 )
 from penstock.engine.bullmq.address import Address
-from penstock.engine.bullmq.calls import nudge
+from penstock.engine.bullmq.calls import nudge, plain
 from penstock.engine.bullmq.claim import claim
 from penstock.engine.bullmq.faults import LOST, RedisUnavailable, refusal_by
 from penstock.engine.bullmq.health import Health, look_at
@@ -73,6 +73,11 @@ async def _wait_for_work(session: Session, _: Hands, asked: c.WaitForWork) -> fl
 async def _report(session: Session, _: Hands, said: c.ReportStatistics) -> None:
     await leases.note_worker(session, said)
     await counts.add(session, said.runs)
+
+
+async def _next_run_at(session: Session, _: Hands, __: object) -> None:
+    """BullMQ sees to that; whoever asks learns that Redis answers."""
+    await session.one(plain("EXISTS", session.names.own("queues")))
 
 
 async def _wake(session: Session, _: Hands, asked: c.Wake) -> None:
@@ -152,7 +157,7 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.RunSchedule: lambda s, _, a: schedules.run_schedule(s, a.name),
     c.DueSchedules: schedules.none_due,
     c.Maintain: _maintain,
-    c.NextRunAt: _nothing,
+    c.NextRunAt: _next_run_at,
     c.DeclareKinds: _nothing,
 }
 """What it can be asked for. The rest is refused by name."""
@@ -221,9 +226,9 @@ class BullmqEngine:
                     raise refused from error
                 reason = str(refused or " ".join(str(error).split()))
                 self.outage.begin(reason)
-                if self._timeout is None or self._works or not repeatable:
+                if self._timeout is None or self._works:
                     raise
-                if time.monotonic() - began + pause > self._timeout:
+                if not repeatable or time.monotonic() - began + pause > self._timeout:
                     raise RedisUnavailable(self._timeout, reason, sent=True) from error
             else:
                 self._was_in = True

@@ -8,7 +8,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from calls.asking import ACME, Calls
+from calls.asking import ACME, Calls, serving
 from calls.conftest import Make, over_both
 from calls.providers import Clerk, Reader
 from penstock import EngineCannot, Flow, JobContext, Penstock
@@ -143,6 +143,16 @@ def test_a_transcriber_that_calls_is_refused_when_it_is_installed(url: str) -> N
     with Penstock(url, jobs=fresh_redis()) as app, pytest.raises(EngineCannot, match="webhook_timeout") as refused:
         install(app, transcriber=Clerk(), analyst=Reader(), webhook_timeout=60)
     assert refused.value.capability == "durable_waits"
+
+
+async def test_while_redis_is_away_nothing_is_taken(url: str, files: Path, connect: Connect) -> None:
+    async with Penstock(url, jobs="redis://127.0.0.1:1/0", artifacts=files, database_timeout=0.2) as app:
+        install(app, transcriber=Clerk(), analyst=Reader())
+        async with serving(app) as calls:
+            assert (await calls.user().send()).status_code == 503
+            assert (await calls.nobody.client.get("/readyz")).status_code == 503
+            assert (await calls.nobody.client.get("/healthz")).status_code == 200
+    assert connect().execute("select count(*) from calls.calls").fetchone() == (0,)
 
 
 @in_redis
