@@ -319,7 +319,7 @@ class Operator:
             return result
 
     async def _arun(self, script: Script[T]) -> T:
-        if not self._engine.capabilities.transactions:
+        if not self._engine.capabilities.transactions:  # the change first, then the line about it
             return await arun(self._engine.arun, script)
         async with self._engine.atransaction() as transaction:
             result = await arun(transaction.run, script)

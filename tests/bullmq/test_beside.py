@@ -1,5 +1,5 @@
-"""Jobs in Redis and a database beside them: files of jobs and tables of one's own are there, and no promise is made that
-takes a transaction over both."""
+"""Jobs in Redis and a database beside them: files of jobs and tables of one's own are there, and no promise is made
+that takes a transaction over both."""
 
 import asyncio
 from pathlib import Path
