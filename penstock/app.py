@@ -66,7 +66,8 @@ class Penstock(Declarations):
     """Where the jobs live: `url`, else the environment's DATABASE_URL, else an embedded Postgres under `folder`.
 
     `jobs`, else PENSTOCK_JOBS_URL, is where the jobs are when that is Redis, in the queues of BullMQ: then the database
-    has tables of the application's own, and records of files. With Redis as the `url` there may be no database at all.
+    has tables of the application's own and records of files, and if none is named there is one only for such tables.
+    The `url` may be Redis, too.
     The embedded one is migrated by itself; for any other run `penstock migrate`, or pass migrate=True.
     Files of jobs go to `artifacts`, a folder or s3://bucket…, else PENSTOCK_ARTIFACTS, else a folder under `folder`;
     `artifacts_kept` seconds, unless a job says otherwise.
@@ -108,9 +109,8 @@ class Penstock(Declarations):
             url, jobs = None, url
         timeout = checked_timeout(database_timeout)
         self.home = Home(url, Path(folder), schema, migrates=migrate)
-        self.has_database = self.home.named or not only_jobs
-        """Whether there is one: its jobs may be elsewhere, and nothing else be asked for."""
         self._database = PostgresEngine(self.url, schema=schema, pool_size=pool_size, timeout=timeout)
+        self._only_jobs = only_jobs and not self.home.named
         self.engine = self._engine_of(jobs or os.environ.get("PENSTOCK_JOBS_URL"), timeout)
         """Where its jobs are."""
         self.jobs = Jobs(self.engine)
@@ -138,6 +138,13 @@ class Penstock(Declarations):
         self._need_database()
         return self._database
 
+    @property
+    def has_database(self) -> bool:
+        """Whether there is one: its jobs may be elsewhere. The embedded one is started for them, or for tables of the
+        application's own, and not for nothing."""
+        here = self.engine is self._database
+        return here or self.home.named or (not self._only_jobs and bool(self.home.migrations))
+
     def _need_database(self) -> None:
         if not self.has_database:
             raise EngineCannot(
@@ -154,7 +161,7 @@ class Penstock(Declarations):
         from penstock.engine.bullmq.engine import BullmqEngine  # only now: it loads a driver
 
         engine = BullmqEngine(jobs, timeout=timeout)
-        return EngineBeside(engine, self._database) if self.has_database else engine
+        return engine if self._only_jobs else EngineBeside(engine, self._database, lambda: self.has_database)
 
     def url(self) -> str:
         """The database's address; starts the embedded Postgres when there is no other."""

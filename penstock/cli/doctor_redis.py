@@ -20,7 +20,7 @@ CROWDED = 0.8
 def look(app: Penstock) -> Iterator[Finding]:
     """Nothing more can be asked when what it says first is bad."""
     try:
-        health = cast("BullmqEngine", app.engine).health()
+        health = cast("BullmqEngine", getattr(app.engine, "jobs", app.engine)).health()
     except (PenstockError, OSError) as error:
         advice = "is the address right (PENSTOCK_JOBS_URL, --database-url), does it run, may this machine reach it?"
         yield Finding("bad", "connection", " ".join(str(error).split()), advice)

@@ -1,10 +1,10 @@
 """Jobs in one engine and a database beside it, where files of jobs are on record. There is no transaction over both;
 whoever writes to both does so in an order that can be repeated."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -14,7 +14,7 @@ from penstock.engine.commands.artifacts import UPLOAD
 from penstock.engine.commands.command import Command
 from penstock.engine.faults import Faults
 from penstock.engine.mover import Mover
-from penstock.engine.protocol import AsyncTransaction, Ears, Engine, Listener, Place, Transaction
+from penstock.engine.protocol import AsyncTransaction, Capabilities, Ears, Engine, Listener, Place, Transaction
 from penstock.engine.script import Script, arun, run
 from penstock.errors import EngineCannot, LeaseLost
 from penstock.job import Enqueued, Job, Lease, Work
@@ -103,14 +103,14 @@ def _script(command: Command[Any]) -> Script[Any] | None:
 
 
 class EngineBeside:
-    """`jobs` are there, and the rest in `database`."""
+    """`jobs` are there, and the rest in `database`, if that is `there`: which may be known later."""
 
     keeper: Keeper | None = None
 
-    def __init__(self, jobs: Engine, database: Engine) -> None:
+    def __init__(self, jobs: Engine, database: Engine, there: Callable[[], bool] = lambda: True) -> None:
         self.jobs = jobs
         self.database = database
-        self.capabilities = replace(jobs.capabilities, artifacts=database.capabilities.artifacts)
+        self._there = there
         theirs, ours = database.faults, jobs.faults
         self.faults = Faults(
             passing=ours.passing + theirs.passing,
@@ -119,19 +119,29 @@ class EngineBeside:
         )
         self.outage = jobs.outage
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(self.jobs.capabilities, artifacts=self._there())
+
     def run(self, command: Command[R], /) -> R:
-        script = _script(command)
-        return self._run(command) if script is None else cast(R, run(self._run, script))
+        script = self._script(command)
+        return self._run(command) if script is None else run(self._run, script)
 
     async def arun(self, command: Command[R], /) -> R:
-        script = _script(command)
-        return await self._arun(command) if script is None else cast(R, await arun(self._arun, script))
+        script = self._script(command)
+        return await self._arun(command) if script is None else await arun(self._arun, script)
+
+    def _script(self, command: Command[R]) -> Script[R] | None:
+        return _script(command) if self._there() else None
 
     def _run(self, command: Command[R]) -> R:
-        return (self.database if _is_kept_there(command) else self.jobs).run(command)
+        return self._for(command).run(command)
 
     async def _arun(self, command: Command[R]) -> R:
-        return await (self.database if _is_kept_there(command) else self.jobs).arun(command)
+        return await self._for(command).arun(command)
+
+    def _for(self, command: Command[Any]) -> Engine:
+        return self.database if _is_kept_there(command) and self._there() else self.jobs
 
     def enqueue(self, work: Work, connection: object = None) -> Sequence[Enqueued]:
         return self.jobs.enqueue(work, connection)
@@ -148,21 +158,29 @@ class EngineBeside:
     @contextmanager
     def transaction(self) -> Iterator["TransactionBeside"]:
         """The database's."""
+        self._refuse_none()
         with self.database.transaction() as transaction:
             yield TransactionBeside(self, transaction)
 
     @asynccontextmanager
     async def atransaction(self) -> AsyncIterator["AsyncTransactionBeside"]:
+        self._refuse_none()
         async with self.database.atransaction() as transaction:
             yield AsyncTransactionBeside(self, transaction)
 
+    def _refuse_none(self) -> None:
+        if not self._there():
+            raise completes_nothing()
+
     @property
-    def place(self) -> "PlaceBeside":
+    def place(self) -> "Place":
+        if not self._there():
+            return self.jobs.place
         return PlaceBeside(self.jobs.place, self.database.place)
 
     def of_worker(self, patience: float | None) -> "EngineBeside":
         # the application's connections to the database: those of workers are cut when a slow store holds them
-        return EngineBeside(self.jobs.of_worker(patience), self.database)
+        return EngineBeside(self.jobs.of_worker(patience), self.database, self._there)
 
     def listener(self, ears: Ears) -> Listener:
         return self.jobs.listener(ears)

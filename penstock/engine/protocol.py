@@ -141,9 +141,13 @@ class Listener(Hears, Protocol):
 class Engine(Protocol):
     """Runs commands. What it does not know, or cannot do, raises EngineCannot, which says what to do."""
 
-    capabilities: Capabilities
     faults: Faults
     outage: Outage
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
 
     @property
     def keeper(self) -> Keeper | None:

@@ -102,12 +102,19 @@ async def test_what_an_operator_cancels_leaves_a_line(app: Penstock) -> None:
         assert (line.who, line.action, line.jobs) == ("ada", "cancel", 1)
 
 
-def test_there_is_a_database_unless_redis_is_all_that_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_a_database_where_one_is_named_or_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     redis = fresh_redis()
     with Penstock(redis) as alone, Penstock(jobs=redis) as beside:
-        assert (alone.has_database, beside.has_database) == (False, True)
-        assert (alone.engine.capabilities.artifacts, beside.engine.capabilities.artifacts) == (False, True)
+        for app in (alone, beside):
+            assert (app.has_database, app.engine.capabilities.artifacts) == (False, False)
+            with pytest.raises(EngineCannot) as refused:
+                app.artifacts.list()
+            assert refused.value.capability == "artifacts"
+        (tmp_path / "0001_pages.sql").write_text("create schema pages;")
+        beside.add_migrations("pages", tmp_path)
+        assert (beside.has_database, beside.engine.capabilities.artifacts) == (True, True)
     monkeypatch.setenv("PENSTOCK_JOBS_URL", redis)
     with Penstock("postgresql://127.0.0.1:1/x") as moved:
+        assert moved.has_database
         assert not moved.engine.capabilities.database
