@@ -66,7 +66,7 @@ async def get(url: str, redirects: list[str], answers: Sequence[str]) -> list[st
     return inner.reached
 
 
-@settings(max_examples=2_000 if slow.asked_for else 60)
+@settings(max_examples=500 if slow.asked_for else 60)
 @given(urls | some.text(max_size=30), some.lists(urls, max_size=2), answers)
 @example("http://a.example/", ["http://[::ffff:127.0.0.1]/"], ["1.1.1.1"])
 @example("http://1.1.1.1/", ["//127.0.0.1/"], [])

@@ -42,7 +42,7 @@ values = (
 )
 
 
-@settings(max_examples=2_000 if slow.asked_for else 30)
+@settings(max_examples=500 if slow.asked_for else 30)
 @given(some.dictionaries(some.sampled_from(NAMES), values))
 @example({"opts": '{"attempts": "many"}'})
 @example({"opts": '{"penstock": "yes"}'})

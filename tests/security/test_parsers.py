@@ -39,7 +39,7 @@ from tests import slow
 from tests.values.json_values import json_values
 
 pytestmark = [pytest.mark.slow, pytest.mark.time_limit(1800)] if slow.asked_for else []
-few = settings(max_examples=2_000 if slow.asked_for else 25)
+few = settings(max_examples=500 if slow.asked_for else 25)
 
 JOB = UUID("01a1e5bc-536c-7624-aeec-5124e93f335e")
 SECRET = "a secret that only the tests have, and nobody else"

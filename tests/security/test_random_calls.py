@@ -22,10 +22,10 @@ pytestmark = [
 ]
 
 SEED = token_hex(4) if slow.asked_for else "the same each time"
-ROUNDS = 100 if slow.asked_for else 1
+ROUNDS = 30 if slow.asked_for else 1
 """How often each function is called by each role that may do everything. Each round is some thousand calls."""
 
-ROUNDS_OF_USERS = 200 if slow.asked_for else 4
+ROUNDS_OF_USERS = 60 if slow.asked_for else 4
 
 SCHEMAS = ["penstock", "pgmq", "pgmq_public", "public", "auth"]
 SERVICE, USER, NOBODY, MONITOR = "service_role", "authenticated", "anon", "pg_monitor"
