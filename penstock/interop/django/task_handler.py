@@ -25,7 +25,7 @@ from penstock.interop.django.framework import (
 from penstock.interop.django.job_task import JobTaskContext, job_options
 from penstock.interop.django.results import enqueued_at, new_result, set_on, workers
 from penstock.json import loads
-from penstock.outcome import OUTCOMES, Failure
+from penstock.outcome import OUTCOMES, Failure, OtherVersion
 
 
 def add_handler(app: DjangoPenstock, task: AnyTask) -> Handler[..., Any]:
@@ -55,8 +55,11 @@ def _add(app: DjangoPenstock, task: AnyTask) -> Handler[..., Any]:
 
 
 def _handler(task: AnyTask) -> Callable[..., Any]:
+    signature = _signature(task)
+
     def run(ctx: SyncContext, args: list[Any] | None = None, kwargs: dict[str, Any] | None = None) -> Any:
         result = _running(task, ctx, args or [], kwargs or {})
+        _refuse_others(signature, task, result)
         task_started.send_robust(type(task.get_backend()), task_result=result)
         returned = task.func(*_arguments(task, ctx, result), **result.kwargs)
         if not isinstance(returned, OUTCOMES):
@@ -68,8 +71,11 @@ def _handler(task: AnyTask) -> Callable[..., Any]:
 
 
 def _async_handler(task: AnyTask) -> Callable[..., Any]:
+    signature = _signature(task)
+
     async def run(ctx: Context, args: list[Any] | None = None, kwargs: dict[str, Any] | None = None) -> Any:
         result = _running(task, ctx, args or [], kwargs or {})
+        _refuse_others(signature, task, result)
         await task_started.asend_robust(type(task.get_backend()), task_result=result)
         returned = await task.func(*_arguments(task, ctx, result), **result.kwargs)
         if not isinstance(returned, OUTCOMES):
@@ -78,6 +84,20 @@ def _async_handler(task: AnyTask) -> Callable[..., Any]:
         return returned
 
     return run
+
+
+def _signature(task: AnyTask) -> inspect.Signature:
+    # of what is called: a decorator may give its function more than it takes itself
+    return inspect.signature(task.func, follow_wrapped=False)
+
+
+def _refuse_others(signature: inspect.Signature, task: AnyTask, result: AnyResult) -> None:
+    """The handler takes any `args` and `kwargs`; whether they fit the task shows here, before anybody hears of it."""
+    given = [None, *result.args] if task.takes_context else result.args
+    try:
+        signature.bind(*given, **result.kwargs)
+    except TypeError as error:
+        raise OtherVersion(f"the handler here takes other arguments: {error}") from None
 
 
 def _running(task: AnyTask, ctx: JobContext, args: list[Any], kwargs: dict[str, Any]) -> AnyResult:

@@ -1,7 +1,9 @@
 """Tasks as a project has them, most of them with what the framework itself offers."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from typing import Any
 
 import django
@@ -35,9 +37,23 @@ def answer() -> int:
     return 42
 
 
+def with_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def called(*args: Any) -> Any:
+        return function("ada", *args)
+
+    return called
+
+
 @task()
-def raises() -> None:
-    raise ValueError("it was wrong\nin two ways")
+@with_name
+def decorated(name: str, number: int) -> list[Any]:
+    return [name, number]
+
+
+@task()
+def raises(what: str = "it was wrong\nin two ways") -> None:
+    raise ValueError(what)
 
 
 class Broken(Exception):

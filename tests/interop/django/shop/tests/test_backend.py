@@ -215,6 +215,25 @@ class Running(TestCase):
         self.assertEqual([str(job.id) for job in run_tasks()], [high.id, low.id])
         self.assertEqual(later.task.get_result(later.id).status, TaskResultStatus.READY)
 
+    def test_arguments_of_another_version_wait_for_its_worker(self) -> None:
+        with told(task_started) as started, told(task_finished) as finished:
+            for each, args, kwargs, said in (
+                (tasks.answer, [1], {}, "too many positional arguments"),
+                (tasks.answer, [], {"rounded": True}, "got an unexpected keyword argument 'rounded'"),
+                (tasks.its_attempt, [1], {"minus": 1}, "got an unexpected keyword argument 'minus'"),
+                (tasks.its_attempt, [], {}, "missing a required argument: 'plus'"),
+            ):
+                with self.subTest(each, said=said):
+                    result = each.enqueue(*args, **kwargs)
+                    [job] = run_tasks()
+                    self.assertEqual(job.parked_reason, f"the handler here takes other arguments: {said}")
+                    result.refresh()
+                    self.assertEqual((result.status, result.attempts, result.errors), (TaskResultStatus.READY, 0, []))
+        self.assertEqual((started, finished), ([], []))
+
+    def test_what_a_decorator_gives_its_task_is_no_argument(self) -> None:
+        self.assertEqual(self.run_one(tasks.decorated, 7).return_value, ["ada", 7])
+
     def test_no_second_attempt_unless_it_is_asked_for(self) -> None:
         with self.assertLogs(LOGGER, level="ERROR"):
             self.assertEqual(self.run_one(tasks.raises).attempts, 1)
