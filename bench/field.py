@@ -1,11 +1,13 @@
 """`make bench`: Penstock beside the queues of its field, on one machine, one Postgres and one Redis, in one run.
 
-Prints tables, writes bench/results/field.json and, once everything is measured, the figures and the chart of
-docs/benchmarks.md. Stopped by Ctrl-C, it goes on where it was when it is started again.
+Prints tables, writes bench/results/field.json and, once everything was tried, the figures and the chart of
+docs/benchmarks.md. Stopped by Ctrl-C, it goes on where it was when it is started again, if Penstock is the same; what
+failed is tried again.
 """
 
 import argparse
 import asyncio
+import hashlib
 import os
 import platform
 import random
@@ -111,9 +113,17 @@ def amount(options: argparse.Namespace) -> Amount:
 def plan(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "rounds": options.rounds, "amount": vars(amount(options)), "quick": options.quick,
-        "penstock": metadata.version("penstock"), "packages": packages.PINS, "settings": SETTINGS,
+        "penstock": metadata.version("penstock"), "engine": engine(), "packages": packages.PINS, "settings": SETTINGS,
         "cores": os.cpu_count(),
     }  # fmt: skip
+
+
+def engine() -> str:
+    """Of Penstock's programs and SQL a digest: figures of others than these are no figures of ours."""
+    digest = hashlib.sha256()
+    for file in sorted(each for kind in ("*.py", "*.sql") for each in (ROOT / "penstock").rglob(kind)):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 async def machine(server: Server) -> dict[str, Any]:
@@ -150,7 +160,7 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="not going on with a run that was stopped")
     parser.add_argument("--results", type=Path, help="else bench/results/field.json, with --quick field-quick.json")
     parser.add_argument(
-        "--page", type=Path, help="whose figures are written (else docs/benchmarks.md if all is measured)"
+        "--page", type=Path, help="whose figures are written (else docs/benchmarks.md if all was tried)"
     )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the Postgres")
     parsed = parser.parse_args(arguments)
@@ -185,9 +195,23 @@ def known(chosen: argparse.Namespace) -> Results:
 
 def finished(results: Results) -> bool:
     """Whether everything was measured of everybody who could be had."""
+    return not any(results.lacks(*each) for each in _asked(results))
+
+
+def tried(results: Results) -> bool:
+    """The same, or fails: the page tells what does, and does not wait for it."""
+    return not any(results.untried(*each) for each in _asked(results))
+
+
+def page_of(chosen: argparse.Namespace, results: Results) -> Path | None:
+    """Where the figures are to be written, if they are all there."""
+    whole = tried(results) and not chosen.quick and not chosen.jobs
+    return chosen.page or (field_page.PAGE if whole else None)
+
+
+def _asked(results: Results) -> Iterator[tuple[int, Work, System]]:
     works = [work for work in WORKS if work.counts(quick=results.plan["quick"])]
-    left = product(range(len(results.rounds)), works, systems.FIELD)
-    return not any(results.lacks(*each) for each in left)
+    return product(range(len(results.rounds)), works, systems.FIELD)
 
 
 def main() -> None:
@@ -219,8 +243,7 @@ def main() -> None:
     results.write(chosen.results, goals=[vars(verdict) for verdict in verdicts(results)])
     field_report.show(console, results)
     console.print(f"written to {chosen.results}")
-    page = chosen.page or (field_page.PAGE if finished(results) and not chosen.quick and not chosen.jobs else None)
-    if page:
+    if page := page_of(chosen, results):
         field_page.write(page, results)
         console.print(f"and to {page}")
 

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bench import payload
 from bench.field_results import Column, Results, by_name
 from bench.goals import Goal
 from bench.systems import BY_NAME, FIELD, System
@@ -18,7 +19,7 @@ ON_POSTGRES = [system for system in FULL if system.store == "Postgres"]
 IN_PYTHON = [system for system in FULL if system.language == "Python"]
 KEEP = [system for system in OTHERS if system.keeps and system.store == "Postgres"]
 GRAPHILE, PGMQ = [BY_NAME["graphile-worker"]], [BY_NAME["pgmq"]]
-DRAIN, P50, P99, WAL = (by_name(name) for name in ("drain", "idle_p50", "idle_p99", "wal"))
+DRAIN, P50, P99 = (by_name(name) for name in ("drain", "idle_p50", "idle_p99"))
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,15 @@ COMPARISONS = (
     Comparison(Goal("idle_p99", "idle p99 / the best job queue", at_most=1.0), P99, P99, FULL),
     Comparison(Goal("idle_p99_postgres", "idle p99 / the best on Postgres", at_most=1.0), P99, P99, ON_POSTGRES),
     Comparison(Goal("held", "drain with a snapshot held / without", at_least=0.9), by_name("held"), DRAIN, [OURS]),
-    Comparison(Goal("wal", "WAL of a job / the least of who keep history", at_most=1.0), WAL, WAL, KEEP),
+    *(
+        Comparison(
+            Goal(f"wal{payload.suffix(size)}", f"WAL of a job{words} / the least of who keep history", at_most=1.0),
+            wal := by_name(f"wal{payload.suffix(size)}"),
+            wal,
+            KEEP,
+        )
+        for size, words in ((0, ""), (1024, ", 1 KB"), (10 * 1024, ", 10 KB"))
+    ),
     Comparison(Goal("two", "drain by two processes / by one", at_least=1.6), by_name("drain2"), DRAIN, [OURS]),
 )
 

@@ -73,6 +73,10 @@ class Results:
             return False
         return "rate" not in (found := self.figures(n, work.name, system.name)) and "p50_ms" not in found
 
+    def untried(self, n: int, work: Work, system: System) -> bool:
+        """Whether nothing is known of it, not even that it fails."""
+        return self.lacks(n, work, system) and "failed" not in self.figures(n, work.name, system.name)
+
     def figures(self, n: int, work: str, name: str) -> Figures:
         found: Figures = self.rounds[n].get(work, {}).get(name, {})
         return found

@@ -89,7 +89,8 @@ def test_goals_are_judged_by_the_ratio_to_the_best_of_those_they_name() -> None:
     found = {verdict.name: verdict for verdict in verdicts(made())}
     assert {name: verdict.met for name, verdict in found.items()} == {
         "drain": True, "drain_python": True, "drain_graphile": True, "drain_pgmq": True, "idle_p50": True,
-        "idle_p50_postgres": True, "idle_p99": True, "idle_p99_postgres": True, "held": True, "wal": True, "two": None,
+        "idle_p50_postgres": True, "idle_p99": True, "idle_p99_postgres": True, "held": True, "wal": True,
+        "wal_1k": True, "wal_10k": True, "two": None,
     }  # fmt: skip
     assert found["drain"].measured == 2.0
     assert found["idle_p50"].measured == 0.5
@@ -132,6 +133,34 @@ def test_a_finished_run_is_begun_anew_and_a_stopped_one_is_not(tmp_path: Path) -
     assert set(results.rounds[0]["drain"]) - set(field.known(chosen).rounds[0]["drain"]) == {"awa"}
     chosen.rounds = 5
     assert field.known(chosen).rounds == [{}] * 5, "of another plan"
+
+
+def test_a_measurement_that_fails_keeps_no_page_from_being_written_and_is_tried_again(tmp_path: Path) -> None:
+    chosen = field.options(["--results", str(tmp_path / "field.json")])
+    results = made()
+    assert field.page_of(chosen, results) == field_page.PAGE
+    results.write(chosen.results)
+    again = field.known(chosen)
+    left = [
+        (n, work.name, each.name)
+        for n in range(3)
+        for work in WORKS
+        for each in systems.FIELD
+        if again.lacks(n, work, each)
+    ]
+    assert left == [(0, "idle", "awa")]
+    del results.rounds[2]["drain"]["awa"]
+    assert field.page_of(chosen, results) is None, "nobody tried it"
+
+
+def test_figures_of_another_penstock_are_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = field.options(["--results", str(tmp_path / "field.json")])
+    made().write(chosen.results)
+    assert field.known(chosen).rounds[0]["drain"]
+    (tmp_path / "penstock").mkdir()
+    (tmp_path / "penstock" / "claim.sql").write_text("select 1")
+    monkeypatch.setattr(field, "ROOT", tmp_path)
+    assert field.known(chosen).rounds == [{}] * 3
 
 
 def test_why_a_system_cannot_be_had_is_one_line() -> None:
