@@ -346,14 +346,16 @@ _SCHEDULE = "name, cron, kind, args, tz, catch_up, options, source, paused, last
 
 def _fire_schedules(command: c.FireSchedules) -> Statement[Any]:
     text = """select penstock.fire_schedule(p_name => tick.name, p_tick => tick.at, p_next => tick.next)
-                from unnest(%s::text[], %s::timestamptz[], %s::timestamptz[]) as tick (name, at, next)"""
+                from rows from (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::timestamptz[]),
+                                pg_catalog.unnest(%s::timestamptz[])) as tick (name, at, next)"""
     columns = [[getattr(tick, name) for tick in command.ticks] for name in c.Tick.__struct_fields__]
     return Statement(text, columns, _scalars, repeatable=True)
 
 
 def _plan_schedules(command: c.PlanSchedules) -> Statement[Any]:
     text = """select penstock.plan_schedule(p_name => plan.name, p_next => plan.next)
-                from unnest(%s::text[], %s::timestamptz[]) as plan (name, next)"""
+                from rows from (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::timestamptz[]))
+                     as plan (name, next)"""
     return Statement(text, [list(command.names), list(command.next)], nothing, repeatable=True)
 
 
@@ -510,7 +512,7 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
                        order by name
                        limit %s) as s
             ), '[]') as schedules, (
-              select min(next_tick)
+              select pg_catalog.min(next_tick)
                 from penstock.schedules
                where (name = any(%s::text[]) or %s and source = 'database') and not paused and next_tick > now
             ) as next
