@@ -43,6 +43,24 @@ async def test_workers_are_shown_with_what_each_does(app: Penstock, operator: Br
     assert f"/jobs/{handle.id}" in page
 
 
+async def test_a_worker_is_shown_with_its_slots_memory_and_load_and_a_dash_for_what_it_has_not_said(
+    app: Penstock, operator: Browser
+) -> None:
+    loud, _ = [await app.engine.arun(commands.OpenLease(name, 60, ["mail"])) for name in ("loud", "quiet")]
+    await app.engine.arun(commands.ReportStatistics(loud, memory=52_428_800, load=0.374, slots=1200))
+    await app.queues.aset("mail", max_running=9)
+    page = (await operator.get("/workers")).text
+    rows = [re.findall(rf">{name}</span>.*?</tr>", page, re.DOTALL)[0] for name in ("loud", "quiet")]
+    assert re.findall(r'class="num" data-label="(\w+)">(.*?)</td>', rows[0]) == [
+        ("Running", '0<span class="muted"> / 1,200</span>'), ("Memory", "52.4 MB"), ("Load", "37 %"),
+    ]  # fmt: skip
+    assert re.findall(r'class="num" data-label="(\w+)">(.*?)</td>', rows[1]) == [
+        ("Running", "0"), ("Memory", "–"), ("Load", "–"),
+    ]  # fmt: skip
+    there = (await operator.get("/queues/mail")).text
+    assert '0<span class="muted"> / 1,200</span> running, 52.4 MB, load 37 %, heard' in there
+
+
 async def test_a_schedule_is_run_paused_and_resumed_by_operators_only(app: Penstock, operator: Browser) -> None:
     @app.job
     async def report() -> None: ...
