@@ -109,3 +109,23 @@ async def test_everybody_can_use_it(opened: Page, tried: Site) -> None:
     await add(opened, id, label="To the top", retry="")
     await expect(part(opened, "state")).to_have_text("Failed")
     await refuse_barriers(opened)
+
+
+async def test_where_colours_are_the_readers_own_one_still_sees_how_far_it_is(opened: Page, tried: Site) -> None:
+    """Forced colours paint every background alike: the bar would be empty at any percentage."""
+    await opened.emulate_media(forced_colors="active")
+    id = await start(opened, name="forced", steps_to_go=2)
+    await add(opened, id)
+    await expect(part(opened, "state")).to_have_text("Running")
+
+    async def background(of: str, pseudo: str | None = None) -> str:
+        find = f"document.querySelector('penstock-progress').shadowRoot.querySelector('[part={of}]')"
+        return str(await opened.evaluate(f"pseudo => getComputedStyle({find}, pseudo).backgroundColor", pseudo))
+
+    assert await background("fill") != await background("bar")
+    await opened.evaluate(
+        "document.querySelector('penstock-progress').shadowRoot.querySelector('[part=bar]').classList.add('waiting')"
+    )
+    assert await background("bar", "::after") == await background("fill"), "what waits is drawn alike"
+    tried.let("forced", 2)
+    await expect(part(opened, "state")).to_have_text("Done")

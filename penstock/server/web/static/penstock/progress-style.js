@@ -82,15 +82,11 @@ a { color: var(--_accent); overflow-wrap: anywhere }
 .unseen { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 @media (prefers-reduced-motion: reduce) {
   [part="fill"] { transition: none }
-  :host([data-state="failed"]) [part="bar"] { background: color-mix(in srgb, var(--_bad) 22%, var(--_track)) }
-:host([data-state="problem"]) .waiting::after { display: none }
-.waiting::after { animation: none; inline-size: 100%; opacity: 0.25 }
+  .waiting::after { animation: none; inline-size: 100%; opacity: 0.25 }
 }
 @media (forced-colors: active) {
   [part="bar"] { border: 1px solid }
-  [part="fill"], :host([data-state="failed"]) [part="bar"] { background: color-mix(in srgb, var(--_bad) 22%, var(--_track)) }
-:host([data-state="problem"]) .waiting::after { display: none }
-.waiting::after { background: Highlight; forced-color-adjust: none }
+  [part="fill"], .waiting::after { background: Highlight; forced-color-adjust: none }
 }
 `;
 
