@@ -141,8 +141,9 @@ def stages_of(row: dict[str, Any]) -> list[dict[str, Any]]:
 def _status(artifacts: dict[str, str], stages: list[dict[str, Any]]) -> Status:
     if "analysis" in artifacts and all(stage["state"] == "succeeded" for stage in stages):
         return "done"
-    states = {stage["state"] for stage in stages}
-    if not stages or states & {"failed", "cancelled"}:
+    # those that wait for a stage that has failed may be told a moment later, one after the other
+    ended = all(stage["finishedAt"] for stage in stages)
+    if not stages or (ended and {"failed", "cancelled"} & {stage["state"] for stage in stages}):
         return "failed"
     return "processing" if any(stage["startedAt"] for stage in stages) else "queued"
 

@@ -20,6 +20,7 @@ from shared.asking import names_in
 from tests.kit.fixtures import Connect
 from tests.kit.redis import fresh_redis
 from tests.kit.until import until
+from tests.kit.working import working
 
 in_redis = pytest.mark.parametrize("jobs_url", ["bullmq"], indirect=True)
 
@@ -119,6 +120,21 @@ async def begin_uncommitted(app: Penstock, connection: psycopg.Connection[Any]) 
     )
     await app.aenqueue_many(jobs)
     return call, last.id
+
+
+@in_redis
+async def test_a_call_has_failed_when_the_last_of_its_stages_knows_of_it(make: Make) -> None:
+    """BullMQ tells what waits for a failed job when somebody takes it next."""
+    queues = dict.fromkeys(STAGES, "calls") | {"analyze": "last"}
+    async with make(transcriber=Clerk(polls=99), max_polls=1, queues=queues) as calls:
+        ada = calls.user()
+        async with working(calls.app, {"calls": 4}):
+            id = await ada.upload()
+            call = await ada.until(id, lambda call: call["stages"][2]["status"] == "failed")
+            assert (call["status"], call["stages"][3]["status"]) == ("processing", "queued")
+            assert (await ada("POST", f"/{id}/retry")).status_code == 409
+            async with working(calls.app, {"last": 1}):
+                assert (await ada.ended(id))["stages"][3]["status"] == "failed"
 
 
 @over_both

@@ -84,7 +84,7 @@ def make_router(pipeline: Pipeline) -> APIRouter:
             await lock_call(connection, id)
             found = await select_calls(connection, "c.id = %(id)s", {"id": id})
             row = next(iter(await with_stages(shared.app, caller, found)), None)
-            if row is None or summary(row)["status"] != "failed" or _unfinished(row):
+            if row is None or summary(row)["status"] != "failed":
                 raise Problem(409, "only a call that has failed can be tried again")
 
             async def update(flow: NewJob) -> bool:
@@ -97,11 +97,6 @@ def make_router(pipeline: Pipeline) -> APIRouter:
         return _json({"id": id, "jobId": job, "created": True}, 202)
 
     return router
-
-
-def _unfinished(row: dict[str, Any]) -> bool:
-    """A stage has failed, and another has not been told so yet."""
-    return any(stage["finishedAt"] is None for stage in row["stages"] or [])
 
 
 async def _links(services: Services, artifacts: dict[str, str]) -> dict[str, Any]:
