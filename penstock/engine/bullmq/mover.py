@@ -128,6 +128,6 @@ def _moved(record: Record) -> MovedJob:
         priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
         max_attempts=record.max_attempts, max_snoozes=about.get("max_snoozes"), owner=about.get("owner"),
         org=about.get("org"), unique_key=about.get("unique_key"), limit_key=about.get("limit_key"),
-        options=about.get("options"),
+        options=about.get("options"), phase=about.get("phase"), weight=about.get("weight"),
     )  # fmt: skip
     return MovedJob(job, record.attempts_made(), moment(record.fields.get("timestamp") or 0))

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from penstock.columns import COLUMNS
 from penstock.engine.commands import ExistingIds, MoveJobs
 from penstock.engine.mover import MovedJob
 from penstock.engine.postgres.statement import Statement, all_rows, first
@@ -24,14 +26,21 @@ select id
  order by id
  limit %s
 """
-_HELD = """
-select id, kind, priority, case when state = 'scheduled' then run_at end, attempt, max_attempts, max_snoozes, owner,
-       org, unique_key, limit_key, quota, options, created_at, coalesce(args, penstock.payload_of(id))::text
+_NOT_MOVED = {"parent", "rollup"}
+"""Of flows, whose jobs stay."""
+_OTHERWISE = {
+    "queue": "%s",
+    "run_at": "case when state = 'scheduled' then run_at end",
+    "args": "pg_catalog.convert_to(coalesce(args, penstock.payload_of(id))::text, 'utf8')",
+}
+_FIELDS = [column.name for column in COLUMNS if column.by == "caller" and column.name not in _NOT_MOVED]
+_HELD = f"""
+select attempt, created_at, {", ".join(_OTHERWISE.get(name, name) for name in _FIELDS)}
   from penstock.jobs
  where queue = %s
  order by priority desc, id
  limit %s
-"""
+"""  # noqa: S608 - of our own words
 _LET_GO = """
 with gone as (
   delete from penstock.jobs
@@ -60,7 +69,8 @@ class PostgresMover:
         return held
 
     def _held(self, queue: str, limit: int) -> list[MovedJob]:
-        return [_moved(queue, row) for row in self._engine.run(Statement(_HELD, [_aside(queue), limit], all_rows))]
+        rows = self._engine.run(Statement(_HELD, [queue, _aside(queue), limit], all_rows))
+        return [_moved(attempt, created_at, fields) for attempt, created_at, *fields in rows]
 
     def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
         del queue  # each says its own
@@ -78,15 +88,8 @@ def _aside(queue: str) -> str:
     return f"{queue} (on its way elsewhere)"
 
 
-def _moved(queue: str, row: Sequence[Any]) -> MovedJob:
-    (id, kind, priority, run_at, attempt, max_attempts, max_snoozes, owner, org, unique_key, limit_key, quota, options,
-     created_at, args) = row  # fmt: skip
-    job = NewJob(
-        id=id, kind=kind, queue=queue, priority=priority, run_at=run_at, max_attempts=max_attempts,
-        max_snoozes=max_snoozes, owner=owner, org=org, unique_key=unique_key, limit_key=limit_key, quota=quota,
-        options=options, args=args.encode(),
-    )  # fmt: skip
-    return MovedJob(job, attempt, created_at)
+def _moved(attempt: int, created_at: datetime, fields: Sequence[Any]) -> MovedJob:
+    return MovedJob(NewJob(**dict(zip(_FIELDS, fields, strict=True))), attempt, created_at)
 
 
 def _with_attempts_left(moved: MovedJob) -> NewJob:
