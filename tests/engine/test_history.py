@@ -8,11 +8,29 @@ import pytest
 
 from penstock.engine import commands
 from penstock.engine.postgres.migrate import migrate_on
-from penstock.job import JobState, NewJob
+from penstock.job import ClaimedJob, JobState, NewJob
 from tests.engine.conftest import Hands
 from tests.engine.crowd import wait_until_blocked
-from tests.engine.hand import Hand
+from tests.engine.hand import Hand, Worker
 from tests.kit import saying
+
+
+def call(worker: Worker, caller: ClaimedJob) -> UUID:
+    """The job that a run of this one calls, which leaves its worker with that; its id."""
+    called = NewJob(kind="called")
+    step = commands.WaitingStep("call called", "call", number=1, ids=[called.id])
+    assert worker.hand.run(commands.Suspend(worker.lease, caller.id, caller.claims, step, [called.to_json()]))
+    return called.id
+
+
+def sleep(worker: Worker, job: ClaimedJob, days: int) -> None:
+    step = commands.WaitingStep("sleep", "sleep", number=2, seconds=days * 86_400)
+    assert worker.hand.run(commands.Suspend(worker.lease, job.id, job.claims, step))
+
+
+def recalled(worker: Worker, job: ClaimedJob) -> commands.Step:
+    """What the call before the sleep remembers."""
+    return worker.hand.run(saying.recall_steps(worker.lease, job))[0]
 
 
 def partitions(hand: Hand, schema: str = "penstock") -> list[str]:
@@ -169,6 +187,41 @@ def test_what_belonged_to_dropped_history_is_cleared(hand: Hand) -> None:
     hand.move_clock(days=32)
     hand.run(commands.Maintain())
     assert hand.rows(counts) == [(0, 0)]
+
+
+def test_a_job_that_was_called_is_kept_as_long_as_its_caller_lives(hand: Hand) -> None:
+    caller = hand.add("caller")
+    worker = hand.worker(seconds=1e9)
+    called = call(worker, worker.claim_one())
+    worker.fail(worker.claim_one(), "not yet", retry_in=0)
+    worker.complete(worker.claim_one(), outputs=[b'"done"'])
+    sleep(worker, worker.claim_one(), days=100)
+    for days in (32, 40):  # with its partition, and among the strays
+        hand.move_clock(days=days)
+        hand.run(commands.Maintain())
+        assert home(hand, called) == "history_strays"
+    hand.move_clock(days=40)
+    hand.run(commands.Promote())
+    job = worker.claim_one()
+    step = recalled(worker, job)
+    assert (step.waits, step.output["jobs"][0]["output"]) == (False, "done")
+    assert [each["error"] for each in hand.job(called).errors] == ["not yet"]
+    worker.complete(job)
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(called)) is None
+    assert hand.state(caller) is JobState.SUCCEEDED
+
+
+def test_a_caller_of_a_job_that_was_purged_is_told_that_it_is_gone(hand: Hand) -> None:
+    """And does not come back again and again to see whether it has ended."""
+    hand.add("caller")
+    worker = hand.worker(seconds=1e9)
+    called = call(worker, worker.claim_one())
+    worker.complete(worker.claim_one())
+    hand.do("delete from penstock.history where id = %s", called)
+    step = recalled(worker, worker.claim_one())
+    assert not step.waits
+    assert step.output["jobs"] == [{"id": str(called), "kind": None, "state": None, "output": None, "error": None}]
 
 
 def test_somebody_who_reads_an_old_partition_at_length_does_not_stop_maintenance(hands: Hands) -> None:

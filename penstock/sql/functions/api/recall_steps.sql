@@ -1,5 +1,6 @@
 -- What earlier runs of a job did and wait for, for its holder, in order; not what others told it. Raises PS004 for anybody else. Of a wait, `waits` tells whether
--- what it waits for is not there yet; of a call, the output has its jobs: [{"id", "kind", "state", "output", "error"}].
+-- what it waits for is not there yet; of a call, the output has its jobs: [{"id", "kind", "state", "output", "error"}]. One that is gone
+-- has no more than its id: nobody waits for it.
 create or replace function penstock.recall_steps(p_lease bigint, p_id uuid, p_claims int)
 returns table (name text, output jsonb, kind text, number int, version int, waits boolean)
 language plpgsql stable
@@ -21,9 +22,9 @@ begin
     from penstock.steps as s
     left join lateral (
       select jsonb_agg(jsonb_build_object(
-               'id', c.id, 'kind', c.kind, 'state', c.state, 'output', c.output,
+               'id', i.id, 'kind', c.kind, 'state', c.state, 'output', c.output,
                'error', case when c.state in ('failed', 'cancelled') then c.errors->-1->>'error' end) order by i.place) as jobs,
-             count(*) filter (where c.finished_at is null) as unfinished
+             count(*) filter (where c.id is not null and c.finished_at is null) as unfinished
         from jsonb_array_elements_text(s.output->'ids') with ordinality as i (id, place)
         left join penstock.all_jobs as c on c.id = i.id::uuid
     ) as called on s.kind = 'call'

@@ -1,5 +1,6 @@
 -- Drops the partitions of history whose jobs all finished longer ago than history is kept, then what belonged to them.
--- A partition with a late finisher stays until that one is old too. Returns how many were dropped.
+-- A partition with a late finisher stays until that one is old too, and what belongs to a job that is still alive is kept as long as
+-- that is. Returns how many were dropped.
 -- With its owner's rights, as tables need: whoever may call it need not own them.
 create or replace function penstock.drop_old_history()
 returns int
@@ -24,7 +25,9 @@ begin
     where not exists (
       select from penstock.partitions_of('penstock.history') as h where h.lowest < beside.past and h.past > beside.lowest);
   with gone as (
-    delete from penstock.history_strays where finished_at < v_cutoff returning id
+    delete from penstock.history_strays as h
+     where h.finished_at < v_cutoff and not exists (select from penstock.jobs as j where j.id = h.parent)
+    returning h.id
   )
   select array_agg(id) into v_gone from gone;
   if v_gone is not null then
