@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -11,8 +12,8 @@ from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.http import HttpEngine
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.protocol import Ears, Engine
-from penstock.errors import EngineCannot
-from penstock.job import ClaimedJob, Lease
+from penstock.errors import DuplicateKey, EngineCannot
+from penstock.job import ClaimedJob, Lease, NewJob, new_job_id
 from tests.conformance.conftest import Bench
 from tests.kit.until import soon
 
@@ -61,6 +62,18 @@ async def test_a_transaction_is_given_or_refused(bench: Bench) -> None:
         await transaction.run(c.SetQueue("held", {"paused": True}))
         await transaction.commit()
     assert [queue.name for queue in await engine.arun(c.QueueStats())] == ["held"]
+
+
+async def test_tenants_and_kinds_do_not_meet_in_a_unique_key(bench: Bench) -> None:
+    tenants = [{}, {"owner": "ada"}, {"org": "ada"}, {"owner": "ada", "org": "acme"}]
+    jobs = [NewJob(kind=kind, unique_key="k", **each) for kind in ("mail", "sync") for each in tenants]
+    enqueued = await bench.app.engine.aenqueue(jobs)
+    assert [(each.id, each.created) for each in enqueued] == [(job.id, True) for job in jobs]
+    for job in jobs:
+        [again] = await bench.app.engine.aenqueue([replace(job, id=new_job_id())])
+        assert (again.id, again.created) == (job.id, False)
+    with pytest.raises(DuplicateKey):
+        await bench.app.engine.aenqueue([replace(jobs[0], id=new_job_id(), unique_key="l") for _ in range(2)])
 
 
 async def test_a_listener_tells_of_work_and_of_what_to_stop(bench: Bench) -> None:

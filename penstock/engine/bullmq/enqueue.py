@@ -6,6 +6,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from penstock.engine.bullmq.calls import Addition, now_ms, plain
 from penstock.engine.bullmq.names import to_bullmq, uuid_of
 from penstock.engine.bullmq.queues import meet
@@ -65,9 +67,9 @@ def refuse(jobs: Sequence[NewJob]) -> None:
         if job.quota:
             raise EngineCannot("quotas", f"quota {job.quota!r} is not counted on BullMQ: use max_running of its queue")
         if job.unique_key is not None:
-            if (job.queue, job.unique_key) in keys:
+            if (job.queue, unique_id(job)) in keys:
                 raise DuplicateKey("unique_key", f"two jobs of one call have {job.unique_key!r}")
-            keys.add((job.queue, job.unique_key))
+            keys.add((job.queue, unique_id(job)))
 
 
 def _waiters(session: Session, jobs: Sequence[NewJob]) -> dict[UUID, NewJob]:
@@ -137,11 +139,16 @@ def options_of(job: NewJob) -> dict[str, Any]:
     if (ms := delay_ms(job)) > 0:
         opts["delay"] = ms
     if job.unique_key is not None:
-        opts["de"] = {"id": job.unique_key}
+        opts["de"] = {"id": unique_id(job)}
     opts["penstock"] = {name: value for name in _OURS if (value := getattr(job, name)) is not None}
     if job.parent is not None:
         opts["penstock"]["flow"] = str(job.parent)
     return opts
+
+
+def unique_id(job: NewJob) -> str:
+    """Tenants never meet in a key, nor do kinds. JSON.stringify makes the same text of the same values."""
+    return msgspec.json.encode([job.kind, job.owner or "", job.org or "", job.unique_key]).decode()
 
 
 def delay_ms(job: NewJob) -> int:
