@@ -5,7 +5,7 @@ import contextvars
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from penstock.backoff import RetryRule
 from penstock.context import Context, JobContext, SyncContext
@@ -21,6 +21,8 @@ from penstock.worker.run import (
     Cancelled,
     Ending,
     Failed,
+    Parked,
+    Released,
     Run,
     Settled,
     Snoozed,
@@ -331,8 +333,10 @@ def _seen_from_outside(ending: Ending) -> Any:
             return Cancel(reason)
         case Failed(error=error):
             raise FailedInProcess(f"{error.type}: {error.error}")
-        case _:
+        case Released() | Parked() | Settled():
             return None
+        case _:
+            assert_never(ending)
 
 
 def _settled(accepted: bool) -> Ending:

@@ -7,26 +7,9 @@ from collections.abc import Iterable, Sequence
 from penstock.job import JobState
 from penstock.outcome import EndedRun, EndHook, RunOutcome
 from penstock.worker.failures import failure_of
-from penstock.worker.run import (
-    Cancelled,
-    Ending,
-    Failed,
-    Lane,
-    Parked,
-    Released,
-    Run,
-    Settled,
-    Snoozed,
-    Stop,
-    Succeeded,
-)
+from penstock.worker.run import Ending, Failed, Lane, Run, Stop
 
 log = logging.getLogger("penstock.worker")
-
-_OUTCOMES: dict[type[Ending], RunOutcome] = {
-    Succeeded: "succeeded", Settled: "succeeded", Failed: "retried", Cancelled: "cancelled", Snoozed: "snoozed",
-    Released: "released", Parked: "parked",
-}  # fmt: skip
 
 
 class Observers:
@@ -47,7 +30,7 @@ class Observers:
 
 
 def _ended(run: Run, ending: Ending, offset: float) -> EndedRun:
-    outcome = _OUTCOMES[type(ending)]
+    outcome: RunOutcome = ending.outcome
     if run.stop is Stop.LOST:
         outcome = "lost"
     elif run.became is JobState.FAILED:

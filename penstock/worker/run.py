@@ -6,7 +6,7 @@ import traceback
 from collections import deque
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -17,7 +17,7 @@ from penstock.engine.commands import AttemptError, Progress, Reported
 from penstock.errors import CallFailed, InvalidInput, ReplayMismatch, StaleArguments, StorageFull
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.json import clean, encode_output
-from penstock.outcome import OUTCOMES, Cancel, Fail, OtherVersion, Outcome, Snooze, Suspended
+from penstock.outcome import OUTCOMES, Cancel, Fail, OtherVersion, Outcome, RunOutcome, Snooze, Suspended
 
 
 class Stop(StrEnum):
@@ -172,36 +172,45 @@ _LONGEST_TRACEBACK = 16_000
 
 
 class Succeeded(msgspec.Struct, frozen=True, gc=False):
+    outcome: ClassVar[RunOutcome] = "succeeded"
     output: bytes | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):
+    outcome: ClassVar[RunOutcome] = "retried"
     error: AttemptError
     raised: BaseException | None = None
     """For the log; it does not leave the process."""
 
 
 class Snoozed(msgspec.Struct, frozen=True, gc=False):
+    outcome: ClassVar[RunOutcome] = "snoozed"
     seconds: float
 
 
 class Cancelled(msgspec.Struct, frozen=True, gc=False):
+    outcome: ClassVar[RunOutcome] = "cancelled"
     reason: str
 
 
 class Released(msgspec.Struct, frozen=True, gc=False):
     """Unfinished, to be run again at no cost of an attempt."""
 
+    outcome: ClassVar[RunOutcome] = "released"
+
 
 class Parked(msgspec.Struct, frozen=True, gc=False):
     """Not known to this worker, its kind or its arguments: left to one that knows it, at no cost of an attempt."""
 
+    outcome: ClassVar[RunOutcome] = "parked"
     reason: str
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False):
     """Nothing to report: the handler's own transaction completed the job, it waits for something, or it is no longer
     this worker's."""
+
+    outcome: ClassVar[RunOutcome] = "succeeded"
 
 
 Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Parked | Settled

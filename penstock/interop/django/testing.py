@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 from asgiref.sync import async_to_sync
@@ -20,6 +20,8 @@ from penstock.worker.run import (
     Ending,
     Failed,
     Parked,
+    Released,
+    Settled,
     Snoozed,
     Succeeded,
     ending_of,
@@ -111,5 +113,9 @@ def _report(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: Clai
             engine.run(commands.StopCancelled(lease, [job.held], reason))
         case Parked(reason=reason):
             engine.run(commands.Park(lease, [commands.Unknown(job.id, job.claims, reason)]))
-        case _:
+        case Released():
             engine.run(commands.Release(lease, [job.held]))
+        case Settled():
+            pass
+        case _:
+            assert_never(ending)
