@@ -14,6 +14,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from itertools import product
 from pathlib import Path
@@ -113,17 +114,18 @@ def amount(options: argparse.Namespace) -> Amount:
 def plan(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "rounds": options.rounds, "amount": vars(amount(options)), "quick": options.quick,
-        "penstock": metadata.version("penstock"), "engine": engine(), "packages": packages.PINS, "settings": SETTINGS,
+        "penstock": metadata.version("penstock"), "engine": digest(ROOT / "penstock"), "packages": packages.PINS, "settings": SETTINGS,
         "cores": os.cpu_count(),
     }  # fmt: skip
 
 
-def engine() -> str:
-    """Of Penstock's programs and SQL a digest: figures of others than these are no figures of ours."""
-    digest = hashlib.sha256()
-    for file in sorted(each for kind in ("*.py", "*.sql") for each in (ROOT / "penstock").rglob(kind)):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
+@cache
+def digest(package: Path) -> str:
+    """Of its programs and SQL, as they are at the start: figures of others than these are no figures of ours."""
+    made = hashlib.sha256()
+    for file in sorted(each for kind in ("*.py", "*.sql") for each in package.rglob(kind)):
+        made.update(file.read_bytes())
+    return made.hexdigest()[:12]
 
 
 async def machine(server: Server) -> dict[str, Any]:
