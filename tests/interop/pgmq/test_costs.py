@@ -40,3 +40,20 @@ def test_a_call_costs_the_same_among_many_messages(connection: psycopg.Connectio
             many = blocks(connection, queue, call)
             figures = f"{call} read {few[call]} blocks among 100 messages, and {many} among 20,000"
             assert many <= 1.5 * few[call] + 60, figures
+
+
+def test_a_read_costs_the_same_among_many_whose_delay_is_over(
+    connection: psycopg.Connection[Any], sql: Sql, queue: str
+) -> None:
+    send = "select count(*) from pgmq.send_batch(%s, array(select to_jsonb(n) from generate_series(1, %s) as n), %s)"
+    due = "update penstock.jobs set run_at = now() where queue = lower(%s) and state = 'scheduled' returning 1"
+    for delayed_first in (False, True):
+        found: list[int] = []
+        for many in (300, 5_000):
+            with connection.transaction(force_rollback=True):
+                for delay in (3600, 0) if delayed_first else (0, 3600):
+                    sql(send, queue, many, delay)
+                assert len(sql(due, queue)) == many
+                found.append(blocks(connection, queue, "read"))
+        few, more = found
+        assert more <= 1.5 * few + 60, f"read {few} blocks among 300 that are due, and {more} among 5,000"

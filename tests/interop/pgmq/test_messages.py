@@ -53,6 +53,20 @@ def test_the_first_sent_is_the_first_read_even_when_it_was_read_before(sql: Sql,
     assert sql("select msg_id from pgmq.set_vt(%s, array[2, 4, 5], 60)", queue) == [(2,), (4,)]
 
 
+def test_a_message_whose_delay_is_over_stands_among_the_others_by_its_number(sql: Sql, queue: str) -> None:
+    sql("select pgmq.send(%s, '1')", queue)
+    sql("select pgmq.send(%s, to_jsonb(n), now() + interval '150 ms') from generate_series(2, 4) as n", queue)
+    sql("select pgmq.send_batch(%s, array['5', '6']::jsonb[])", queue)
+    sql("select pgmq.send(%s, '7', now() + interval '100 ms')", queue)
+    while sql("select queue_visible_length from pgmq.metrics(%s)", queue) != [(7,)]:
+        pass
+    assert sql("select msg_id from pgmq.read(%s, 0, 1)", queue) == [(1,)]
+    assert sql("select msg_id from pgmq.read(%s, 30, 2) order by 1", queue) == [(1,), (2,)]
+    assert sql("select msg_id from pgmq.read(%s, 30, 1, '3')", queue) == [(3,)]
+    assert sql("select msg_id from pgmq.pop(%s)", queue) == [(4,)]
+    assert sql("select msg_id from pgmq.read(%s, 30, 9) order by 1", queue) == [(5,), (6,), (7,)]
+
+
 SHAPES: list[tuple[str, dict[str, int] | None]] = [
     ("msg => %s", None),
     ("msg => %s, headers => '{\"h\": 1}'::jsonb", {"h": 1}),
