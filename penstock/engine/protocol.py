@@ -1,5 +1,5 @@
 """What Penstock asks of an engine. Handlers, workers and users' objects know this and no driver; a further engine is
-one more folder beside `postgres` and `http`, held by the conformance suite (tests/conformance)."""
+one more folder beside `postgres`, `http` and `bullmq`, held by the conformance suite (tests/conformance)."""
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager

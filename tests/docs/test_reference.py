@@ -1,6 +1,7 @@
 """The generated reference leaves nothing out."""
 
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -80,14 +81,21 @@ def test_the_errors_that_troubleshooting_quotes_are_those_of_the_code() -> None:
     )
     joined = re.sub(r'"\s*\n\s*f?"', "", code).replace("`", "").replace("''", "'")
     page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
-    messages = [
-        quoted for row in re.findall(r"^\| ([^|]*) \|", page, re.MULTILINE) for quoted in re.findall(r"`([^`]+)`", row)
-    ]
+    # what one sees, and what the log says of its cause
+    seen_and_why = re.findall(r"^\| ([^|]*\|[^|]*) \|", page, re.MULTILINE)
+    messages = [quoted for row in seen_and_why for quoted in re.findall(r"`([^`]+)`", row)]
     # what is made up for the example: values in quotation marks, numbers, what is left out
     parts = [part.strip(" :,()?;") for message in messages for part in re.split(r"'[^']*'|…|\d[\d.]*|[()]", message)]
-    sought = [part for part in parts if len(part) > 11 and not part.startswith(("penstock.", "Retry-After"))]
+    sought = [part for part in parts if len(part) > 11 and not part.startswith(("penstock.", "ctx.", "Retry-After"))]
     assert len(sought) > 25
     assert [part for part in sought if part not in joined] == []
+
+
+def test_every_extra_is_in_the_table_of_what_to_install() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    page = (ROOT / "docs" / "installing.md").read_text("utf-8")
+    told = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert sorted(told) == sorted(set(declared) - {"all", "docs", "dev"})
 
 
 def test_the_guide_to_monitoring_names_every_metric_and_alert() -> None:
