@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock import Context, Penstock, SyncContext
+from penstock import Context, Flow, Penstock, SyncContext
 from penstock.errors import CallFailed, WaitTimeout
 from penstock.job import JobState
 from tests.kit.fixtures import Connect
@@ -73,6 +73,30 @@ async def test_called_jobs_run_once_and_their_results_are_of_their_type(app: Pen
     called = (await app.jobs.alist(parent=handle.id)).jobs
     assert len(called) == 10
     assert {each.owner for each in called} == {"ada"}
+
+
+async def test_the_last_step_of_a_flow_calls_jobs_and_is_told_of_its_flow_s_alone_in_every_run(app: Penstock) -> None:
+    seen: list[list[object]] = []
+
+    @app.job
+    async def double(n: int) -> int:
+        return 2 * n
+
+    @app.job
+    async def sum_up(ctx: Context) -> int:
+        found = sorted(each.output for each in await ctx.outputs())
+        seen.append(found)
+        return sum(await ctx.gather(*(double.prepare(each) for each in found)))
+
+    flow = Flow(then=sum_up.prepare())
+    flow.add(double.prepare(1))
+    flow.add(double.prepare(2))
+    async with working(app, {"default": 1}):
+        handle = await app.aenqueue(flow)
+        assert await handle.aresult(20) == 12
+    assert seen == [[2, 4], [2, 4]]
+    progress = (await handle.arefresh()).progress
+    assert progress["done"] == progress["total"] == 4
 
 
 async def test_a_call_that_failed_is_told_and_may_be_caught(app: Penstock) -> None:
