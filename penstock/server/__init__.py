@@ -4,7 +4,7 @@ An application's own routes take `Caller` or `Service` (who asks) and `Shared` (
 raise `Problem`, and begin work on a caller's behalf with `start`, `start_each` and `start_batch`; as a `CheckedRoute`
 they know who asks before they read anything. `visible_job` and `follow` tell of jobs, `job_response` answers as the
 core does, `link_to` and `send_zip` hand out artifacts, `absolute` makes a link of a path, `problems` documents what a
-route may answer with.
+route may answer with. `problem_of` is what the core answers to an error.
 """
 
 from penstock.extras import needs
@@ -17,6 +17,7 @@ with needs("server", "the server"):
     from penstock.server.files.links import link_to
     from penstock.server.files.zip import send_zip
     from penstock.server.http.address import absolute
+    from penstock.server.http.errors import problem_of
     from penstock.server.http.problems import Problem
     from penstock.server.http.route import CheckedRoute
     from penstock.server.http.statuses import problems
@@ -47,6 +48,7 @@ __all__ = [
     "follow_all",
     "job_response",
     "link_to",
+    "problem_of",
     "problems",
     "send_zip",
     "start",

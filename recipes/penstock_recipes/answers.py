@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from penstock.server import CheckedRoute, Problem
+from penstock.server import CheckedRoute, Problem, problem_of
 
 T = TypeVar("T")
 
@@ -46,15 +46,7 @@ class Refusing(CheckedRoute):
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                errors = [
-                    {"field": _field(each["loc"]), "problem": each["msg"].removeprefix("Value error, ")}
-                    for each in error.errors()
-                ]
-                told = "; ".join(f"{each['field']}: {each['problem']}".removeprefix(": ") for each in errors)
-                raise Problem(400, f"Invalid request: {told}", errors=errors) from None
+                found = problem_of(error)
+                raise Problem(400, f"Invalid request: {found.detail}", **found.extra) from None
 
         return refuse
-
-
-def _field(where: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in where[1:])

@@ -17,6 +17,8 @@ from penstock.server.http.problems import Problem
 log = logging.getLogger("penstock.server")
 
 _RETRY_SOON = {"Retry-After": "2"}
+_MOST_TOLD = 20
+"""Of fields that are refused."""
 
 
 def problem_of(error: Exception) -> Problem:
@@ -51,7 +53,8 @@ def problem_of(error: Exception) -> Problem:
         case errors.NotMigrated():
             return Problem(503, "the database is not ready: run `penstock migrate`", headers=_RETRY_SOON)
         case RequestValidationError():
-            return invalid([_field(each) for each in error.errors()])
+            found = error.errors()
+            return invalid([_field(each) for each in found[:_MOST_TOLD]], len(found))
         case HTTPException():
             return Problem(error.status_code, str(error.detail), headers=error.headers)
         case psycopg.errors.ProgramLimitExceeded():
@@ -72,9 +75,11 @@ def problem_of(error: Exception) -> Problem:
     return Problem(500, "something went wrong here; it has been logged")
 
 
-def invalid(problems: Sequence[tuple[str, str]]) -> Problem:
-    """422, naming each field that is refused."""
+def invalid(problems: Sequence[tuple[str, str]], of: int = 0) -> Problem:
+    """422, naming each field that is refused; of many, these."""
     told = "; ".join(f"{field}: {problem}" if field else problem for field, problem in problems)
+    if of > len(problems):
+        told += f"; and {of - len(problems):,} more"
     return Problem(422, told, errors=[{"field": field, "problem": problem} for field, problem in problems])
 
 

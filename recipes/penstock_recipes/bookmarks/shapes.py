@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
+from penstock_recipes.body import Body
 from penstock_recipes.bookmarks.consumer import MOST
 from penstock_recipes.storable import StorableText
 
@@ -22,11 +23,7 @@ Address = Annotated[
 UserId = Annotated[StorableText, Field(min_length=1, max_length=500)]
 
 
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewBookmark(Shape):
+class NewBookmark(Body):
     url: Address = Field(description="http or https, and nowhere that is private.")
     category_id: Id | None = None
     update_access: bool = Field(
@@ -36,12 +33,12 @@ class NewBookmark(Shape):
     user_id: UserId | None = Field(default=None, description="Whose it is to be; for the service only.")
 
 
-class Picture(Shape):
+class Picture(Body):
     width: int
     height: int
 
 
-class MetaData(Shape):
+class MetaData(Body):
     """What was found out; a field that has nothing to tell is left out."""
 
     width: int | None = None
@@ -56,7 +53,7 @@ class MetaData(Shape):
     fav_icon_error: str | None = None
 
 
-class StoredBookmark(Shape):
+class StoredBookmark(Body):
     """`screenshot`, `og_image` and `fav_icon` are links that work for an hour, once there is something to see."""
 
     id: int
@@ -74,13 +71,13 @@ class StoredBookmark(Shape):
     updated_at: datetime
 
 
-class Bookmarks(Shape):
+class Bookmarks(Body):
     bookmarks: list[StoredBookmark]
     next_cursor: int | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
 
 
-class CamelShape(Shape):
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+class CamelShape(Body):
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
 class Task(CamelShape):

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, FailFast, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from penstock_recipes.body import Body, FewFields
 from penstock_recipes.storable import StorableText
 
 
@@ -16,12 +17,13 @@ Text = Annotated[StorableText, StringConstraints(max_length=10_000)]
 Line = Annotated[StorableText, StringConstraints(max_length=500, strip_whitespace=True)]
 Name = Annotated[Line, StringConstraints(min_length=1)]
 MANY = 100
+"""In a list. One within another list is refused by the first of it that does not fit: not a hundred times a hundred."""
 
 
-class Part(BaseModel):
+class Part(Body):
     """Names are camelCase in the JSON. What is not known is refused: it would not be printed."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
 class Link(Part):
@@ -49,7 +51,7 @@ class Dated(Part):
     location: Line = ""
     url: Line = ""
     summary: Text = ""
-    highlights: list[Text] = Field(default=[], max_length=MANY)
+    highlights: Annotated[list[Text], FailFast()] = Field(default=[], max_length=MANY)
 
 
 class Position(Dated):
@@ -71,7 +73,7 @@ class Project(Dated):
 
 class SkillGroup(Part):
     name: Line = ""
-    items: list[Name] = Field(min_length=1, max_length=MANY)
+    items: Annotated[list[Name], FailFast()] = Field(min_length=1, max_length=MANY)
 
 
 class Award(Part):
@@ -93,7 +95,7 @@ class Entry(Dated):
 
 class Section(Part):
     title: Name
-    entries: list[Entry] = Field(min_length=1, max_length=MANY)
+    entries: Annotated[list[Entry], FailFast()] = Field(min_length=1, max_length=MANY)
 
 
 class Resume(Part):
@@ -111,6 +113,6 @@ class Resume(Part):
     languages: list[Language] = Field(default=[], max_length=MANY)
     sections: list[Section] = Field(default=[], max_length=20, description="Whatever else there is to tell.")
     language: str = Field(default="en", pattern=r"^[a-z]{2,3}$", description="In which it is written: for hyphenation.")
-    labels: dict[Name, Name] = Field(
+    labels: Annotated[dict[Name, Name], FewFields] = Field(
         default={}, max_length=20, description="Headings in other words: {'experience': 'Doświadczenie'}."
     )

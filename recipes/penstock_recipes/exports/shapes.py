@@ -7,9 +7,10 @@ from uuid import UUID
 
 import msgspec
 from msgspec import Meta
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from penstock_recipes.body import Body, FewFields
 from penstock_recipes.exports.resume import Name, Resume
 
 Template = Literal["minimal", "classic", "modern"]
@@ -67,10 +68,10 @@ LARGEST_BATCH = 10
 Status = Literal["pending", "processing", "completed", "failed", "cancelled"]
 
 
-class Shape(BaseModel):
+class Shape(Body):
     """Names are camelCase on the wire."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
 class NewDocument(Shape):
@@ -109,12 +110,14 @@ class Options(Shape):
 
     template_slug: Template | None = Field(default=None, description="As beside the options.")
     page_size: PageSize = "Letter"
-    margins: Margins = Field(default=Margins(), description="In inches.")
+    margins: Annotated[Margins, FewFields] = Field(default=Margins(), description="In inches.")
     quality: Quality = Field(
         default="normal", description="`draft` is small and fast, `high` hyphenates and is PDF/A-2u where it can be."
     )
     color_mode: ColorMode = "color"
-    metadata: Metadata = Field(default=Metadata(), description="What the document does not say better.")
+    metadata: Annotated[Metadata, FewFields] = Field(
+        default=Metadata(), description="What the document does not say better."
+    )
 
     def as_params(self, document: UUID, version: int, template: Template | None) -> dict[str, Any]:
         """A job's arguments, all of them: two requests for the same are the same. Of a document that was changed

@@ -11,6 +11,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock import JobState
+from penstock_recipes.body import Body
 
 System = Literal["vedic", "western", "human_design"]
 SYSTEMS: tuple[System, ...] = ("vedic", "western", "human_design")
@@ -74,9 +75,7 @@ STATUS: dict[str, Status] = {
 }
 
 
-class Start(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Start(Body):
     type: Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00]+$", examples=["nuclear_v2"])]
     params: dict[str, Any] = Field(default={}, description="Whose reading it is, and by which systems.")
 

@@ -6,6 +6,7 @@ from typing import Any
 from bookmarks.asking import Bookmarks
 from bookmarks.sites import Site
 from shared.asking import names_in
+from shared.hostile import MANY, assert_broken_json_names_the_body, assert_refused_in_short
 from tests.kit.fake_http import Answer
 
 
@@ -62,3 +63,10 @@ async def test_a_task_needs_the_right_bookmark(bookmarks: Bookmarks, site: Site)
             answer = await bookmarks.service.post(f"/add/tasks/{name}", right | {field: value})
             assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)
     assert not site.server.requests
+
+
+async def test_of_many_faults_a_few_are_told_at_once(bookmarks: Bookmarks) -> None:
+    await assert_refused_in_short(bookmarks.user().post, "/add/data", MANY)
+    for name in ("screenshot", "remaining", "archive"):
+        await assert_refused_in_short(bookmarks.service.post, f"/add/tasks/{name}", MANY)
+    await assert_broken_json_names_the_body(bookmarks.user().post, "/add/data")

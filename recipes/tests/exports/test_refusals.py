@@ -3,7 +3,10 @@
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from exports.asking import Exports
+from shared.hostile import MANY, assert_broken_json_names_the_body, assert_refused_in_short
 
 SOMEWHERE = str(uuid4())
 WRONG: list[tuple[str, dict[str, Any], str]] = [
@@ -37,6 +40,30 @@ async def test_what_does_not_fit_is_named(exports: Exports) -> None:
         answer = await ada.post(path, body)
         assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json"), body
         assert [error["field"] for error in answer.json()["errors"]] == [field], answer.text
+
+
+WRONG_LINES = {"title": "t", "highlights": [0] * 100}
+HOSTILE: dict[str, tuple[str, dict[str, Any]]] = {
+    "unknown fields": ("/export/pdf", MANY),
+    "margins that nobody knows": ("/export/batch", {"documentIds": [SOMEWHERE], "options": {"margins": MANY}}),
+    "metadata that nobody knows": ("/export/pdf", {"documentId": SOMEWHERE, "options": {"metadata": MANY}}),
+    "parts that nobody knows": ("/documents", {"title": "t", "data": {"profile": MANY}}),
+    "labels that are none": ("/documents", {"title": "t", "data": {"profile": {"name": "A"}, "labels": MANY}}),
+    "wrong lines in every entry": (
+        "/documents",
+        {"title": "t", "data": {"profile": {"name": "A"}, "sections": [{"entries": [WRONG_LINES] * 100}] * 9}},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_of_many_faults_a_few_are_told_at_once(exports: Exports, what: str) -> None:
+    await assert_refused_in_short(exports.user().post, *HOSTILE[what])
+
+
+async def test_what_is_no_json_is_called_so(exports: Exports) -> None:
+    for path in ("/export/pdf", "/export/batch", "/documents"):
+        await assert_broken_json_names_the_body(exports.user().post, path)
 
 
 async def test_ids_in_the_address_are_checked(exports: Exports) -> None:

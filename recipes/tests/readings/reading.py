@@ -29,7 +29,7 @@ class Reader:
         return {"Authorization": f"Bearer {mint(SECRET, subject=self.name)}"}
 
     async def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        return await self.client.request(method, path, headers=self._as(), **options)
+        return await self.client.request(method, path, headers=self._as() | options.pop("headers", {}), **options)
 
     async def start(self, params: Mapping[str, Any]) -> str:
         answer = await self.ask("POST", "/api/jobs/start", json={"type": "nuclear_v2", "params": params})

@@ -5,6 +5,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import av
@@ -18,6 +19,7 @@ from penstock_recipes.readings.shapes import System, in_words_of_the_document
 from readings.conftest import MakeApp
 from readings.people import ADA, BOTH
 from readings.reading import Reader, reading
+from shared.hostile import MANY, assert_broken_json_names_the_body, assert_refused_in_short
 from tests.kit.fixtures import Connect
 
 RANGES = {
@@ -174,6 +176,13 @@ async def test_clients_of_the_document_and_of_the_server_are_answered_alike(make
         assert await ada.look(listed["id"]) == listed
         for way in ("GET", "PUT"):
             assert (await ada.ask(way, "/api/jobs/start")).status_code in (405, 422)
+
+
+async def test_of_many_faults_a_few_are_told_at_once(make: MakeApp) -> None:
+    async with reading(make(), worker=False) as ada:
+        post = partial(ada.ask, "POST")
+        await assert_refused_in_short(post, "/api/jobs/start", MANY, 422)
+        await assert_broken_json_names_the_body(post, "/api/jobs/start", 422)
 
 
 @pytest.mark.parametrize(
