@@ -104,7 +104,7 @@ bench-worker: .venv/.ready  ## the worker beside pgqueuer, procrastinate, graphi
 	$(BIN)/python -m bench.worker $(ARGS)
 
 bench-server: .venv/.ready  ## the API beside bare FastAPI, 5,000 streams beside polling; some minutes
-	$(BIN)/python -m bench.server
+	$(BIN)/python -m bench.server $(ARGS)
 
 bench-dashboard: .venv/.ready  ## every page's queries over 1M live and 10M finished jobs, a hundred dashboards open; half an hour
 	$(BIN)/python -m bench.dashboard $(ARGS)

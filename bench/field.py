@@ -114,8 +114,8 @@ def amount(options: argparse.Namespace) -> Amount:
 def plan(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "rounds": options.rounds, "amount": vars(amount(options)), "quick": options.quick,
-        "penstock": metadata.version("penstock"), "engine": digest(ROOT / "penstock"), "packages": packages.PINS, "settings": SETTINGS,
-        "cores": os.cpu_count(),
+        "penstock": metadata.version("penstock"), "engine": digest(ROOT / "penstock"), "packages": packages.PINS,
+        "settings": SETTINGS, "cores": os.cpu_count(),
     }  # fmt: skip
 
 

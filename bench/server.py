@@ -21,22 +21,24 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from bench import server_live
+from bench import figures, goals, server_live
+from bench.goals import Goal
 from bench.http_load import load, request
+from bench.processes import ROOT
 from bench.server_apps import SECRET
 from penstock import Penstock, embedded
 from penstock.server.auth import mint
 
-FOLDER = Path(".cache") / "bench-server-postgres"
-RESULTS = Path("bench/results/server.json")
-GOALS = {
-    "status_ratio": (">=", 0.6),
-    "start_ratio": (">=", 0.6),
-    "sse_clients": (">=", 5000),
-    "sse_idle_queries_per_s": ("<=", 0),
-    "sse_kb_per_client": ("<=", 40),
-    "sse_fanout_p99_ms": ("<=", 250),
-}
+FOLDER = ROOT / ".cache" / "bench-server-postgres"
+RESULTS = ROOT / "bench" / "results" / "server.json"
+GOALS = (
+    Goal("status_ratio", "a job's status / bare FastAPI", at_least=0.6),
+    Goal("start_ratio", "a job started / bare FastAPI", at_least=0.6),
+    Goal("sse_clients", "streams at the same time", at_least=5000, form=",.0f"),
+    Goal("sse_idle_queries_per_s", "queries a second while nothing happens", at_most=0),
+    Goal("sse_kb_per_client", "KB of memory of each stream", at_most=40, form=".1f"),
+    Goal("sse_fanout_p99_ms", "ms from a report until its streams have it, p99", at_most=250, form=".1f"),
+)
 
 
 @contextmanager
@@ -94,7 +96,12 @@ def measure_requests(url: str, *, rounds: int, seconds: float, connections: int)
             for what, requests in asked.items():
                 for which, port in ports.items():
                     rate = uvloop.run(
-                        load(port, requests[which], connections=connections, seconds=seconds if number else 1)
+                        load(
+                            port,
+                            requests[which],
+                            connections=connections,
+                            seconds=seconds if number else min(1.0, seconds),
+                        )
                     )
                     if number:  # the first round only warms up
                         rates[what][which].append(rate)
@@ -106,27 +113,36 @@ def measure_requests(url: str, *, rounds: int, seconds: float, connections: int)
     return results
 
 
-def main() -> None:
+def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=figures.at_least(1), default=5)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement of requests")
-    parser.add_argument("--connections", type=int, default=16)
-    parser.add_argument("--clients", type=int, default=5000, help="streams at the same time")
-    parser.add_argument("--skip-live", action="store_true")
-    options = parser.parse_args()
+    parser.add_argument("--connections", type=figures.at_least(1), default=16)
+    parser.add_argument("--clients", type=figures.at_least(1), default=5000, help="streams at the same time")
+    parser.add_argument("--skip-live", action="store_true", help="requests alone, no streams")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    console = Console()
     # autovacuum would be counted among the queries of idle streams
-    with embedded.start(FOLDER, settings={"autovacuum": "off"}) as postgres:
+    with embedded.start(chosen.folder, settings={"autovacuum": "off"}) as postgres:
         results = measure_requests(
-            postgres.url, rounds=options.rounds, seconds=options.seconds, connections=options.connections
+            postgres.url, rounds=chosen.rounds, seconds=chosen.seconds, connections=chosen.connections
         )
-        if not options.skip_live:
-            results |= asyncio.run(server_live.measure(postgres.url, options.clients))
-            RESULTS.write_text(json.dumps(results, indent=2) + "\n")
-    table = Table("", "measured", "goal", box=None)
+        if not chosen.skip_live:
+            results |= asyncio.run(server_live.measure(postgres.url, chosen.clients))
+    table = Table("", "measured", box=None)
     for name, value in results.items():
-        sign, goal = GOALS.get(name, ("", ""))
-        table.add_row(name, json.dumps(value), f"{sign} {goal}")
-    Console().print(table)
+        table.add_row(name, json.dumps(value))
+    console.print(table)
+    console.print(goals.table(GOALS, results))
+    results["goals_met"] = goals.verdicts(GOALS, results)
+    figures.merge(chosen.results, results)
+    console.print(f"written to {chosen.results}")
 
 
 if __name__ == "__main__":
