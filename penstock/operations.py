@@ -193,8 +193,7 @@ class Operator:
 
     def approve(self, job: UUID, *, approved: bool = True, comment: str | None = None, step: str | None = None) -> None:
         """Answers what a job asks by `ctx.approve`: yes, or with `approved=False` no. Raises NothingAsked when somebody
-        has answered before. With `step`, only if that is what it
-        asks: somebody may have answered what you saw."""
+        has answered before. With `step`, only if that is what it asks: somebody may have answered what you saw."""
         self._engine.run(commands.Approve(job, approved, self.who, comment, step))
 
     async def aapprove(

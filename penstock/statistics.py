@@ -37,6 +37,8 @@ class Runs:
     enqueueing to the first run, delays included.
 
     ```python
+    from datetime import timedelta
+
     for runs in app.statistics.series(since=timedelta(hours=6), step=300):
         print(runs.at, runs.succeeded, runs.failed, runs.ran.p95)
     ```
@@ -94,6 +96,8 @@ class Errors:
     """`app.errors`: those that are alike together.
 
     ```python
+    from datetime import timedelta
+
     worst = app.errors.list(since=timedelta(days=7))
     ```
     """

@@ -13,16 +13,28 @@ import pytest
 
 import penstock
 from penstock import Penstock
+from scripts.docs.reference import python
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EXPORTED: dict[str, Any] = {name: getattr(penstock, name) for name in penstock.__all__}
+NOWHERE = Penstock("postgresql://nowhere")
+DRIVERS = {"engine", "home"}
+"""Attributes that are no part of what we promise."""
 PARTS = {
-    f"app.{name}": type(getattr(Penstock("postgresql://nowhere"), name))
-    for name in ("artifacts", "jobs", "queues", "schedules", "usage", "workers")
+    f"app.{name}": type(value)
+    for name, value in [*vars(NOWHERE).items(), ("operator", NOWHERE.operator("ada"))]
+    if not name.startswith("_") and name not in DRIVERS and type(value).__module__.startswith("penstock.")
 }
 PUBLIC = EXPORTED | PARTS
 SHOWN = [name for name, each in PUBLIC.items() if not (inspect.isclass(each) and issubclass(each, Exception | StrEnum))]
 """Errors say when they are raised; how to catch them is the same for all. A state is a word."""
+
+
+def test_whatever_an_application_leads_to_is_in_the_reference() -> None:
+    shown = "\n".join(text for _, text in python.pages())
+    places = {name: f"::: {each.__module__}.{each.__qualname__}\n" for name, each in PARTS.items()}
+    assert [name for name, place in places.items() if place not in shown] == []
+    assert len(PARTS) == 11
 
 
 def own_doc(each: Any) -> str:

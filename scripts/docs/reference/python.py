@@ -18,8 +18,11 @@ COLLECTIONS = {
     "jobs": ["penstock.jobs.Jobs"],
     "application": [
         "penstock.queue.Queues", "penstock.queue.Settings", "penstock.schedule.Schedules",
-        "penstock.storage.files.Artifacts",
+        "penstock.storage.files.Artifacts", "penstock.usage.Meter", "penstock.statistics.Statistics",
+        "penstock.statistics.Runs", "penstock.statistics.Times", "penstock.statistics.Errors",
+        "penstock.operations.Operator", "penstock.operations.Operations", "penstock.operations.Audit",
     ],
+    "worker": ["penstock.workers.Workers"],
     "handlers": ["penstock.handler.Options"],
 }  # fmt: skip
 MODULES = ["testing", "server", "server.auth", "storage", "outbound", "sandbox", "middleware", "push", "extras", "logs"]
