@@ -1,6 +1,6 @@
 """`penstock doctor`: what keeps jobs from running well, and what to do about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 import psycopg
@@ -96,7 +96,7 @@ def _cron(app: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("ok", "pg_cron", "tends the queues")
         return
     schema = app.database.schema
-    if not there and "supabase" not in installed_adapters(connection, schema):
+    if not there and not installed_adapters(connection, schema):
         return
     lines = "" if there else "create extension if not exists pg_cron; "
     lines += f"select cron.schedule('penstock', '10 seconds', $$select {quote_schema(schema)}.maintain()$$);"
@@ -107,28 +107,54 @@ def _cron(app: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "pg_cron", "nobody tends the queues: no worker of ours, and no line of pg_cron", lines)
 
 
-def _queues(app: Penstock, _: Connection | None = None) -> Iterator[Finding]:
+def _queues(app: Penstock, connection: Connection | None = None) -> Iterator[Finding]:
     queues, workers = app.queues.list(), app.workers.list()
     served = {name for worker in workers for name in worker.queues}
+    others = _others(app, connection)
     if workers:
         yield Finding("ok", "workers", f"{counted(len(workers), 'worker')} for {', '.join(sorted(served))}")
     else:
-        level: Level = "bad" if any(queue.ready or queue.scheduled for queue in queues) else "warning"
-        yield Finding(level, "workers", "nobody works", "start one: penstock worker APP")
+        waiting = [queue.name for queue in queues if queue.ready or queue.scheduled]
+        level: Level = "bad" if any(name not in others for name in waiting) else "warning"
+        text = "nobody works"
+        if waiting and level == "warning":
+            text = (
+                f"no worker is there; what waits is left to {' and '.join(sorted({others[name] for name in waiting}))}"
+            )
+        yield Finding(level, "workers", text, "start one: penstock worker APP")
     for queue in queues:
         if queue.paused and queue.ready:
             text = f"{queue.name} is paused, and {counted(queue.ready, 'job waits', 'jobs wait')} in it"
             yield Finding("warning", "queue", text, f"penstock queues resume {queue.name}")
         elif queue.ready and workers and queue.name not in served:
             text = f"{counted(queue.ready, 'job')} of {queue.name} wait, and no worker serves it"
-            yield Finding("bad", "queue", text, f"penstock worker APP --queues {queue.name}")
+            if queue.name in others:
+                text = f"{text}: left to {others[queue.name]}"
+            level = "warning" if queue.name in others else "bad"
+            yield Finding(level, "queue", text, f"penstock worker APP --queues {queue.name}")
         elif (queue.oldest_ready_seconds or 0) > 300 and queue.name in served:
             text = f"the next job of {queue.name} has waited for {queue.oldest_ready_seconds or 0:.0f} s"
             yield Finding("warning", "queue", text, "more workers or slots, or a limit that is too tight: penstock top")
 
 
-def _jobs(app: Penstock, _: Connection | None = None) -> Iterator[Finding]:
+def _others(app: Penstock, connection: Connection | None) -> Mapping[str, str]:
+    """The queues that others than workers take from, who hold no lease while they look, and who these are."""
+    there = installed_adapters(connection, app.database.schema) if connection is not None else {}
+    found = {"tasks": "callers of claim_tasks()"} if "supabase" in there else {}
+    if connection is not None and "pgmq" in there:
+        found |= {name: "pgmq's readers" for (name,) in connection.execute("select queue from pgmq.meta").fetchall()}
+    return found
+
+
+def _jobs(app: Penstock, connection: Connection | None = None) -> Iterator[Finding]:
     overdue = app.engine.run(commands.NextRunAt())
+    others = list(_others(app, connection))
+    if overdue is not None and connection is not None and others:
+        # those take what is due by themselves
+        query = """select (select run_at from penstock.jobs
+                            where state = 'scheduled' and run_at < now() and queue <> all(%s)
+                            order by run_at limit 1)"""
+        overdue = one(connection, render(query, app.database.schema), others)
     if overdue is not None and (late := (datetime.now(UTC) - overdue).total_seconds()) > OVERDUE:
         text = f"a job that was due {late:.0f} s ago is still scheduled: nobody tends the queues"
         yield Finding("bad", "maintenance", text, "start a worker with a database, or penstock.maintain() by pg_cron")

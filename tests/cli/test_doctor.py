@@ -79,6 +79,40 @@ def test_pg_cron_is_told_what_to_do_where_no_worker_is(penstock: Command, app: P
     app.migrate(without=["supabase"])
 
 
+def test_readers_without_leases_are_not_taken_for_nobody(
+    penstock: Command, app: Penstock, send: Handler[..., None], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "OVERDUE", -7200)  # what is scheduled within two hours
+    admin = connect()
+    admin.execute("update penstock.leader set until = now()")  # of another test
+    app.migrate(with_=["pgmq", "supabase"])
+    try:
+        admin.execute("select pgmq.create('Orders'), pgmq.send('Orders', '1'), pgmq.send('Orders', '2', 3600)")
+        admin.execute("insert into public.jobs (user_id, type) values ('ada', 'reading')")
+        task = "insert into public.job_tasks (job_id, task_type) select id, 'text' from public.jobs"
+        admin.execute(f"{task} where type = 'reading'".encode())
+        found = findings(penstock, code=0)
+        assert [(each["level"], each["text"]) for each in found["workers"]] == [
+            ("warning", "no worker is there; what waits is left to callers of claim_tasks() and pgmq's readers")
+        ]
+        assert "maintenance" not in found
+        assert found["pg_cron"][0]["level"] == "warning"
+        lease = app.engine.run(commands.OpenLease("worker", queues=["default"], host="here", pid=1))
+        assert [(each["level"], each["text"]) for each in findings(penstock, code=0)["queue"]] == [
+            ("warning", "1 job of orders wait, and no worker serves it: left to pgmq's readers"),
+            ("warning", "1 job of tasks wait, and no worker serves it: left to callers of claim_tasks()"),
+        ]
+        app.engine.run(commands.CloseLease(lease))
+        send.enqueue("x")
+        assert findings(penstock, code=1)["workers"][0]["text"] == "nobody works"
+        # with pgmq alone nobody calls a function that tends anything
+        app.migrate(without=["supabase"])
+        assert "maintain()" in findings(penstock, code=1)["pg_cron"][0]["do"]
+    finally:
+        admin.execute("select pgmq.drop_queue('Orders')")
+        app.migrate(without=["pgmq"])
+
+
 def test_what_is_wrong_is_named_with_what_to_do(
     penstock: Command, app: Penstock, send: Handler[..., None], failed: list[str], url: str,
     monkeypatch: pytest.MonkeyPatch,
