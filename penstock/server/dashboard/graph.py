@@ -1,6 +1,7 @@
 """A flow as a drawing: which job stands where, and how they are joined. Jobs that wait for others stand below them."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -10,13 +11,27 @@ from penstock.server.dashboard.address import path_with
 if TYPE_CHECKING:
     import networkx
 
-WIDTH, HEIGHT = 168, 46
+WIDTH, HEIGHT = 204, 46
 """Of a job, in pixels."""
 BESIDE, BELOW = 24, 44
 """Between them."""
 MOST = 120
 """Jobs that are drawn one by one; in a larger flow those of one kind and phase are drawn as one."""
+TEXT = 28
+"""Where its words begin, and the line of several drawn as one."""
+LINE = WIDTH - TEXT - 14
+WIDE = 8
+"""Jobs beside each other, each drawn for itself; of a wider row those of one kind and phase are drawn as one, or a book
+of sixteen chapters would be six screens wide."""
 _SWEEPS = 4
+
+
+class Part(NamedTuple):
+    """Of several jobs drawn as one: those in a state, as a part of the line below them."""
+
+    state: str
+    x: float
+    width: float
 
 
 class Node(NamedTuple):
@@ -30,6 +45,9 @@ class Node(NamedTuple):
     percent: float
     path: str
     jobs: int
+    told: str
+    """All of it in words."""
+    parts: Sequence[Part] = ()
 
 
 class Edge(NamedTuple):
@@ -50,10 +68,24 @@ Key = tuple[str, ...]
 
 def draw(jobs: Sequence[FlowJob]) -> Drawing:
     """In a thread, please: the first drawing loads the library, which would cost each start a quarter of a second."""
-    import networkx
-
     grouped = len(jobs) > MOST
     keys: dict[UUID, Key] = {job.id: _key(job, grouped=grouped) for job in jobs}
+    graph, layers, members = _layered(jobs, keys)
+    wide = {key: str(row) for row, layer in enumerate(layers) if len(layer) > WIDE for key in layer}
+    if wide and not grouped:
+        # what stands in one row waits for nothing in it, so drawn as one it does not come to wait for itself
+        own = [(job, keys[job.id]) for job in jobs]
+        keys = {job.id: (job.kind, job.phase or "", wide[key]) if key in wide else key for job, key in own}
+        graph, layers, members = _layered(jobs, keys)
+    return _drawn(graph, _in_order(graph, layers), members)
+
+
+def _layered(
+    jobs: Sequence[FlowJob], keys: Mapping[UUID, Key]
+) -> "tuple[networkx.DiGraph[Key], list[list[Key]], dict[Key, list[FlowJob]]]":
+    """Who is joined with whom, in rows; and which jobs are drawn as one."""
+    import networkx
+
     members: dict[Key, list[FlowJob]] = {}
     for job in jobs:
         members.setdefault(keys[job.id], []).append(job)
@@ -66,8 +98,7 @@ def draw(jobs: Sequence[FlowJob]) -> Drawing:
         while not networkx.is_directed_acyclic_graph(graph):
             graph.remove_edge(*networkx.find_cycle(graph)[-1][:2])
     graph = networkx.transitive_reduction(graph)
-    layers = _in_order(graph, [list(layer) for layer in networkx.topological_generations(graph)])
-    return _drawn(graph, layers, members)
+    return graph, [list(layer) for layer in networkx.topological_generations(graph)], members
 
 
 def _key(job: FlowJob, *, grouped: bool) -> Key:
@@ -120,24 +151,39 @@ def _drawn(
 
 
 def _node(x: float, y: float, jobs: Sequence[FlowJob]) -> Node:
-    first = jobs[0]
+    first, x, y = jobs[0], round(x, 1), round(y, 1)
     if len(jobs) == 1:
-        note = first.phase or (first.kind if first.name else first.state)
+        title, note = first.name or first.kind, first.phase or (first.kind if first.name else first.state)
         return Node(
-            round(x, 1), round(y, 1), _short(first.name or first.kind), _short(note), first.state, first.percent,
-            f"/jobs/{first.id}", 1,
+            x, y, _short(title), _short(note), first.state, first.percent, f"/jobs/{first.id}", 1,
+            f"{title}, {note}, {first.state.value}",
         )  # fmt: skip
-    states: dict[str, int] = {}
-    for job in jobs:
-        states[job.state] = states.get(job.state, 0) + 1
-    shown = next(state for state in _LOUDEST if state in states)
-    note = ", ".join(f"{count} {state}" for state, count in sorted(states.items(), key=lambda each: -each[1])[:2])
+    counts = Counter(job.state.value for job in jobs)
+    shown = next(state for state in _LOUDEST if state in counts)
     percent = sum(job.percent for job in jobs) / len(jobs)
     path = path_with("/jobs", parent=first.parent, kind=first.kind) if first.parent else f"/jobs/{first.id}"
     title = f"{_short(first.kind, 16)} × {len(jobs)}"
-    return Node(round(x, 1), round(y, 1), title, note, shown, percent, path, len(jobs))
+    # there is room for two: the line below them tells the others by colours
+    two = [shown, *(state for state, _ in counts.most_common() if state != shown)][:2]
+    told = f"{title}, {_counted(counts, counts)}"
+    return Node(x, y, title, _counted(counts, two), shown, percent, path, len(jobs), told, _parts(counts))
 
 
+def _counted(counts: Mapping[str, int], states: Collection[str]) -> str:
+    return ", ".join(f"{counts[state]} {state}" for state in IN_ORDER if state in states)
+
+
+def _parts(counts: Mapping[str, int]) -> list[Part]:
+    parts, x, all = [], 0.0, sum(counts.values())
+    for state in IN_ORDER:
+        if state in counts:
+            width = LINE * counts[state] / all
+            parts.append(Part(state, round(x, 1), round(width, 1)))
+            x += width
+    return parts
+
+
+IN_ORDER = ("succeeded", "failed", "cancelled", "running", "ready", "scheduled", "blocked")
 _LOUDEST = ("failed", "running", "ready", "scheduled", "blocked", "cancelled", "succeeded")
 
 

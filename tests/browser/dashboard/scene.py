@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from penstock import Backoff, Context, Penstock, batch
+from penstock import Backoff, Context, Fail, Flow, Penstock, batch
+from penstock.engine import commands
 from penstock.job import JobState
 from tests.kit.serving import Served, served
 from tests.kit.until import until
 from tests.kit.working import working
 
-SLOTS = {"mail": 10, "exports": 4, "calls": 4, "default": 4}
+SLOTS = {"mail": 10, "exports": 4, "calls": 4, "default": 4, "readings": 12}
 
 
 @dataclass
@@ -33,6 +34,13 @@ class Scene:
     succeeded: UUID
     scheduled: UUID
     flow: UUID
+    reading: UUID
+    """A flow with two rows that are too wide to be drawn job by job."""
+    asking: UUID
+    """It waits for a person."""
+    waiting: UUID
+    """It waits for an event."""
+    operation: UUID
 
     @property
     def address(self) -> str:
@@ -73,12 +81,68 @@ def make_app(url: str | None, folder: Path, goes_on: dict[str, asyncio.Event]) -
     async def import_contacts(source: str) -> int:
         return 12
 
+    @app.job(queue="default")
+    async def publish_release(ctx: Context, version: str) -> str:
+        answer = await ctx.approve(f"Publish {version}?", details={"changes": 12, "tests": "green"}, name="the release")
+        return "published" if answer.approved else "kept back"
+
+    @app.job(queue="default")
+    async def ship_order(ctx: Context, order: int) -> str:
+        paid: dict[str, str] = await ctx.wait_for("paid", key=str(order), name="payment")
+        return f"shipped, paid by {paid['by']}"
+
+    add_reading(app, goes_on)
+
     @app.cron("0 6 * * 1-5", tz="Europe/Berlin")
     async def nightly_report() -> int:
         """What the figures of the day were."""
         return 1
 
     return app
+
+
+CHAPTERS = ("Sun", "Moon", "Mercury", "Venus", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune", "Pluto", "Ceres", "Chiron",
+            "Vesta", "Juno", "Eris", "Sedna")  # fmt: skip
+WRITTEN, SPOKEN, LOST = 10, 4, 3
+"""Of the chapters of a reading: the texts that are done, the recordings that are, and the one that failed."""
+
+
+def add_reading(app: Penstock, goes_on: dict[str, asyncio.Event]) -> None:
+    """A book in sixteen chapters, stopped in the middle until the scene ends."""
+
+    @app.job(queue="readings")
+    async def calculation() -> int:
+        return 1
+
+    @app.job(queue="readings")
+    async def write_chapter(ctx: Context, number: int) -> str:
+        if number > WRITTEN:
+            await ctx.progress(percent=10 * (number % 7), message="Writing")
+            await goes_on["reading"].wait()
+        return CHAPTERS[number - 1]
+
+    @app.job(queue="default")
+    async def print_chapter(number: int) -> int:
+        return number
+
+    @app.job(queue="readings")
+    async def record_chapter(number: int) -> Fail | int:
+        if number > SPOKEN:
+            await goes_on["reading"].wait()
+        return Fail("the voice does not know this script") if number == LOST else number
+
+    @app.job(queue="readings")
+    async def bind_book() -> None: ...
+
+
+def reading(app: Penstock) -> Flow:
+    flow = Flow(then=app.handler("bind_book").prepare(), policy="continue")
+    charts = flow.add(app.handler("calculation").prepare(), phase="calculating", name="charts")
+    for number in range(1, len(CHAPTERS) + 1):
+        text = flow.add(app.handler("write_chapter").prepare(number=number), phase="text", after=[charts])
+        for kind, phase in (("print_chapter", "pdf"), ("record_chapter", "audio")):
+            flow.add(app.handler(kind).prepare(number=number), phase=phase, after=[charts, text])
+    return flow
 
 
 @asynccontextmanager
@@ -147,7 +211,7 @@ async def _err(app: Penstock) -> None:
                     )
 
 
-async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]:
+async def _play(app: Penstock, many: int) -> tuple[UUID, ...]:
     await app.queues.apause("imports")
     await app.queues.aset("exports", max_running=3, rate=100, rate_period=60)
     mail, invoice, call = (app.handler(kind) for kind in ("send_mail", "render_invoice", "transcribe_call"))
@@ -162,19 +226,28 @@ async def _play(app: Penstock, many: int) -> tuple[UUID, UUID, UUID, UUID, UUID]
     parts = [collect.prepare(), call.prepare(recording="call-18.ogg"), contacts.prepare(source="a.csv")]
     flow = await app.aenqueue(batch(parts))
     unwanted = await app.aenqueue(contacts.prepare(source="test.csv"))
+    book = await app.aenqueue(reading(app))
+    asking = await app.aenqueue(app.handler("publish_release").using(owner="user-4").prepare(version="2.1"))
+    waiting = await app.aenqueue(app.handler("ship_order").using(owner="user-5").prepare(order=7))
     running = await app.aenqueue(call.using(owner="user-2", org="globex").prepare(recording="call-17.ogg"))
 
     async def settled() -> bool:
         states = [await app.jobs.aget(handle.id) for handle in (failed, done, running)]
         wanted = [JobState.FAILED, JobState.SUCCEEDED, JobState.RUNNING]
         ready = [job is not None and job.state is state for job, state in zip(states, wanted, strict=True)]
-        return all(ready) and bool(states[2] and states[2].progress)
+        parts = await app.engine.arun(commands.FlowJobs(book.id))
+        written = sum(part.state is JobState.RUNNING for part in parts) == SLOTS["readings"]
+        printed = sum(part.state is JobState.SUCCEEDED for part in parts) == 2 * WRITTEN + SPOKEN
+        asked = len(await app.engine.arun(commands.Approvals())) == 1
+        return all(ready) and bool(states[2] and states[2].progress) and written and printed and asked
 
     ada = app.operator("ada@example.com (5b1f)")
     await ada.apause_queue("imports")
-    await ada.acancel(ids=[unwanted.id], reason="a test")
+    operation = await ada.acancel(ids=[unwanted.id], reason="a test")
+    await app.aemit("shipped", key="6", payload={"by": "rail"})
     await until(settled, 60)
-    return running.id, failed.id, done.id, later.id, flow.id
+    handles = (running, failed, done, later, flow, book, asking, waiting)
+    return *(handle.id for handle in handles), operation.id
 
 
 async def _totals(number: int) -> dict[str, float]:

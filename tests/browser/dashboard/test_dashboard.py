@@ -15,7 +15,7 @@ from tests.server.dashboard.browsing import token_of
 pytestmark = IN_A_BROWSER
 expect.set_options(timeout=20_000)
 
-ALIKE = ("jobs", "job-running", "job-flow", "queues", "missing")
+ALIKE = ("jobs", "job-running", "job-flow", "queues", "flow", "missing")
 """Pages that have nothing on them which another has not."""
 
 

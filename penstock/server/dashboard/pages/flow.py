@@ -1,6 +1,7 @@
 """A flow as a graph, with the states of its jobs as they are now."""
 
 import asyncio
+from collections import Counter
 from uuid import UUID
 
 from penstock.engine import commands
@@ -24,13 +25,12 @@ async def flow(look: Look) -> Context:
     if not jobs:
         raise not_found()
     top = jobs[0]
-    states: dict[str, int] = {}
-    for job in jobs[1:MOST]:
-        states[job.state.value] = states.get(job.state.value, 0) + 1
+    states = Counter(job.state.value for job in jobs[1:MOST])
     return {
         "top": top,
         "drawing": await asyncio.to_thread(graph.draw, jobs[:MOST]),
         "size": (graph.WIDTH, graph.HEIGHT),
-        "states": states,
+        "text_at": graph.TEXT,
+        "states": [(state, states[state]) for state in graph.IN_ORDER if state in states],
         "cut_at": MOST if len(jobs) > MOST else None,
     }
