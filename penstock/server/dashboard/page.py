@@ -1,5 +1,5 @@
 """What a page of the dashboard is: a path, a template of the same name as its function, and a function that gives the
-template what it shows. `docs/changing.md` walks through adding one."""
+template what it shows. `docs/project/changing.md` walks through adding one."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-/** Types of /penstock.js, for editors and TypeScript. docs/web.md has the guide. */
+/** Types of /penstock.js, for editors and TypeScript. docs/guides/web.md has the guide. */
 
 export type State = "blocked" | "scheduled" | "ready" | "running" | "succeeded" | "failed" | "cancelled";
 

@@ -6,7 +6,7 @@
  *     const { id } = await start("export", { document_id: "d1" });
  *     for await (const job of watch(id)) console.log(job.state, job.progress.percent);
  *
- * No dependency, no build step, nothing that a strict Content-Security-Policy would refuse. docs/web.md has the guide,
+ * No dependency, no build step, nothing that a strict Content-Security-Policy would refuse. docs/guides/web.md has the guide,
  * penstock.d.ts the types.
  */
 export { PenstockError, cancel, configure, get, request, retry, start } from "./penstock/api.js";
