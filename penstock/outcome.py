@@ -114,12 +114,15 @@ class Failure:
 
 FailureHook = Callable[[Failure], Awaitable[None] | None]
 
-RunOutcome = Literal["succeeded", "failed", "retried", "cancelled", "snoozed", "released", "parked", "lost"]
+RunOutcome = Literal[
+    "succeeded", "failed", "retried", "cancelled", "snoozed", "suspended", "released", "parked", "lost"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """A run that has ended and was reported, for whoever measures. `failed` is for good, `retried` is not yet.
+    """A run that has ended and was reported, for whoever measures. `failed` is for good, `retried` is not yet;
+    `suspended` waits for something, as with `ctx.sleep`.
 
     `waited` are the seconds from the enqueueing to the first run, delays included; None of later runs. `ran` is None of
     what was given back before it began.

@@ -14,7 +14,7 @@ from penstock.errors import PenstockError, StaleArguments
 from penstock.handler import Handler
 from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
-from penstock.outcome import Cancel, Snooze
+from penstock.outcome import Cancel, Snooze, Suspended
 from penstock.storage import Keeper
 from penstock.worker.process import Children
 from penstock.worker.run import (
@@ -27,6 +27,7 @@ from penstock.worker.run import (
     Settled,
     Snoozed,
     Succeeded,
+    Suspending,
     ending_of,
     ending_of_raised,
     outcome_raised,
@@ -333,6 +334,8 @@ def _seen_from_outside(ending: Ending) -> Any:
             return Cancel(reason)
         case Failed(error=error):
             raise FailedInProcess(f"{error.type}: {error.error}")
+        case Suspending(step=step):
+            return Suspended(step)
         case Released() | Parked() | Settled():
             return None
         case _:

@@ -207,10 +207,16 @@ class Parked(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False):
-    """Nothing to report: the handler's own transaction completed the job, it waits for something, or it is no longer
-    this worker's."""
+    """Nothing to report: the handler's own transaction completed the job, or it is no longer this worker's."""
 
     outcome: ClassVar[RunOutcome] = "succeeded"
+
+
+class Suspending(Settled, frozen=True, gc=False):
+    """Nothing to report either: the job waits for something, and is to be run again."""
+
+    outcome: ClassVar[RunOutcome] = "suspended"
+    step: str
 
 
 Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Parked | Settled
@@ -229,8 +235,8 @@ def ending_of(result: object) -> Ending:
             return Cancelled(clean(str(reason)))
         case Fail(reason):
             return Failed(AttemptError(clean(str(reason)), "Fail", final=True))
-        case Suspended():
-            return Settled()
+        case Suspended(step):
+            return Suspending(step)
         case OtherVersion(reason):
             return Parked(clean(reason))
     try:

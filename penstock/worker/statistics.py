@@ -16,7 +16,7 @@ from penstock.errors import NotMigrated, PenstockError
 from penstock.job import JobState, Lease
 from penstock.worker.alike import alike
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Cancelled, Ending, Failed, Lane, Run, Settled, Stop, Succeeded
+from penstock.worker.run import Cancelled, Ending, Failed, Lane, Run, Settled, Stop, Succeeded, Suspending
 
 log = logging.getLogger("penstock.worker")
 
@@ -94,6 +94,8 @@ class Statistics:
     def _note_other(self, queue: str, counts: _Counts, run: Run, ending: Ending) -> bool:
         """Whether it was a run of any length."""
         match ending:
+            case Suspending():
+                return False
             case Settled() if run.stop is not Stop.LOST:
                 counts.succeeded += 1
             case Cancelled():

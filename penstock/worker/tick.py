@@ -22,7 +22,7 @@ from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Ending, Lane, Released, Run, Snoozed, Stop, Succeeded, check_slots
+from penstock.worker.run import Ending, Lane, Released, Run, Settled, Snoozed, Stop, Succeeded, check_slots
 from penstock.worker.statistics import Statistics, StatisticsReport
 
 _MARGIN = 30.0
@@ -194,7 +194,7 @@ class Tick:
         match ending:
             case Released():
                 error = "given back: the tick's budget was over soon after it began"
-            case Succeeded() | Snoozed() if job.state is not JobState.FAILED:
+            case Succeeded() | Snoozed() | Settled() if job.state is not JobState.FAILED:
                 error = None  # those on record are of earlier attempts
         return TickResult(job.id, job.kind, job.state, run.job.attempt, seconds, error)
 

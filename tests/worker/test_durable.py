@@ -44,6 +44,33 @@ async def test_a_sleeping_job_holds_no_slot_and_goes_on_after_its_steps(app: Pen
     assert job.attempt == 1
 
 
+async def test_a_run_that_ends_to_wait_is_no_success(app: Penstock) -> None:
+    told: list[str] = []
+    app.on_end(lambda run: told.append(run.outcome))
+
+    @app.job
+    async def doze(ctx: Context) -> None:
+        await ctx.sleep(0.01)
+        await ctx.sleep(0.01)
+
+    async with working(app, {"default": 1}):
+        await (await doze.aenqueue()).aresult(20)
+    assert told == ["suspended", "suspended", "succeeded"]
+
+
+async def test_statistics_count_one_success_of_a_job_that_slept_twice(app: Penstock) -> None:
+    @app.job
+    async def doze(ctx: Context) -> None:
+        await ctx.sleep(0)
+        await ctx.sleep(0)
+
+    await doze.aenqueue()
+    results = await app.atick()
+    assert [(each.state, each.error) for each in results] == [(JobState.SUCCEEDED, None)] * 3
+    [runs] = [each for each in await app.statistics.aseries("default") if each.succeeded]
+    assert runs.succeeded == 1
+
+
 async def _is(app: Penstock, id: UUID, state: JobState) -> bool:
     return await state_of(app, id) is state
 
