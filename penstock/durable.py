@@ -198,7 +198,7 @@ class SyncWaits(Remembered):
     _engine: Engine
     _cancelled: bool
 
-    # by hand
+    # by hand: a task is cancelled by its loop, and a thread only here
     def stop_if_cancelled(self) -> None:
         """Ends the handler here when somebody wants the job stopped; `finally` blocks run."""
         if self._cancelled:

@@ -205,7 +205,7 @@ class CronDecorator:
         self._schedule = schedule
         self._args = args
 
-    # those of JobDecorator once more: overloads cannot be shared
+    # those of JobDecorator in kinds.py once more: callers' types need them, and overloads cannot be shared
     @overload
     def __call__(self, handler: H, /) -> H: ...  # type: ignore[overload-overlap]
     @overload

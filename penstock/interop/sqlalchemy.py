@@ -36,7 +36,7 @@ def session_of(ctx: Context | SyncContext, **options: Any) -> Any:
     `options` are those of Session. Nothing is committed before the job is; `session.rollback()` undoes what it has
     written since its last commit.
     """
-    return _async_session(ctx, options) if isinstance(ctx, Context) else _session(ctx, options)
+    return _asession(ctx, options) if isinstance(ctx, Context) else _session(ctx, options)
 
 
 @contextmanager
@@ -44,7 +44,11 @@ def _session(ctx: SyncContext, options: dict[str, Any]) -> Iterator[Session]:
     with ctx.transaction() as connection:
         token = _current.set(_Lent(connection))
         try:
-            with _engine().connect() as bound, bound.begin(), Session(bind=bound, **_OWN, **options) as session:
+            with (
+                _engine().connect() as bound,
+                bound.begin(),
+                Session(bind=bound, **_OWN, **options) as session,
+            ):
                 yield session
                 session.commit()
         finally:
@@ -52,12 +56,12 @@ def _session(ctx: SyncContext, options: dict[str, Any]) -> Iterator[Session]:
 
 
 @asynccontextmanager
-async def _async_session(ctx: Context, options: dict[str, Any]) -> AsyncIterator[AsyncSession]:
+async def _asession(ctx: Context, options: dict[str, Any]) -> AsyncIterator[AsyncSession]:
     async with ctx.transaction() as connection:
         token = _current.set(_AsyncLent(connection))
         try:
             async with (
-                _async_engine().connect() as bound,
+                _aengine().connect() as bound,
                 bound.begin(),
                 AsyncSession(bind=bound, **_OWN, **options) as session,
             ):
@@ -67,7 +71,7 @@ async def _async_session(ctx: Context, options: dict[str, Any]) -> AsyncIterator
             _current.reset(token)
 
 
-# by hand
+# by hand: the async one is this one, with three methods to be awaited
 class _Lent:
     """The handler's connection, whose transaction is not SQLAlchemy's to end."""
 
@@ -88,6 +92,7 @@ class _AsyncLent(_Lent):
     async def close(self) -> None: ...  # type: ignore[override]
 
 
+# by hand: a connection is lent by a function, or by a coroutine
 @cache
 def _engine() -> Engine:
     """One for all handlers: it lends whatever connection is the current one, and asks about the server only once."""
@@ -95,7 +100,7 @@ def _engine() -> Engine:
 
 
 @cache
-def _async_engine() -> AsyncEngine:
+def _aengine() -> AsyncEngine:
     async def lend() -> Any:
         return _current.get()
 

@@ -126,7 +126,7 @@ async def _aside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
     return work.result()
 
 
-# by hand
+# by hand: whoever calls is in a thread already
 def _here(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     return function(*args, **kwargs)
 

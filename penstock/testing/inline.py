@@ -82,7 +82,7 @@ class Script:
         )
 
 
-# by hand: it has an event loop of its own, if it needs one
+# by hand: it has an event loop of its own, if it needs one; callers' types need the arguments of arun_inline again
 def run_inline(
     handler: Handler[..., R],
     /,

@@ -1,5 +1,6 @@
 """What is written for event loops and its sync twin are the same but for the waiting: scripts/twins writes the twin."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,13 @@ def twins(*arguments: object) -> "subprocess.CompletedProcess[str]":
 def test_every_sync_twin_is_what_the_script_makes_of_its_source() -> None:
     checked = twins("--check")
     assert (checked.returncode, checked.stdout) == (0, ""), checked.stdout + checked.stderr
+
+
+def test_whatever_is_written_by_hand_says_why() -> None:
+    texts = {file: file.read_text("utf-8") for file in (ROOT / "penstock").rglob("*.py")}
+    comments = [(file.name, line) for file, text in texts.items() for line in re.findall(r"# by hand(.*)", text)]
+    assert len(comments) > 20
+    assert [(name, line) for name, line in comments if not re.match(r": \w+", line)] == []
 
 
 def test_a_source_that_was_edited_alone_is_named_and_its_twin_is_written_anew(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 begin
+  -- not from flow_jobs(), which is not for users, and reads for each job what this one does not show
   return query
     with recursive tree as (
       (select j.id, j.kind, j.state from penstock.jobs as j where j.id = p_job

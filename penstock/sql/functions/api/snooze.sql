@@ -14,6 +14,7 @@ declare
   v_job record;
 begin
   perform penstock.lock_flows(p_ids);
+  -- the loop of fail() again: what the two share is around what differs, and a function for that would be called for each job
   for v_job in
     select j.*, greatest(d.seconds, 0) as seconds
       from penstock.jobs as j
