@@ -4,7 +4,7 @@ A workflow of ten steps, many at once (`steps`, a second); a parent of a hundred
 from an event's being emitted until the handler that waited goes on (`event_ms`, the median). And beside a hundred
 thousand jobs that sleep or wait: how many are claimed in a second of Postgres' time, as a share of how many without
 (`claims_beside_waiting`), and how long until one that waits goes on (`waking_ms`) and until an ordinary job begins
-(`idle_ms`). Writes bench/results/durable.json.
+(`idle_ms`). Writes bench/results/durable.json, with whether the goals are met; of whom fails it tells why.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,12 +20,21 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from bench import durable_waiting, figures, packages, processes
+from bench import durable_waiting, figures, goals, packages, processes
+from bench.goals import Goal
 from penstock import embedded
 from penstock.testing.database import address_of
 
 FOLDER = processes.ROOT / ".cache" / "bench-durable-postgres"
 RESULTS = processes.ROOT / "bench" / "results" / "durable.json"
+OURS = "penstock"
+GOALS = (
+    Goal("steps_ratio", "steps a second / the best of the others", at_least=2.0),
+    Goal("fanout_ratio", "children a second / the best of the others", at_least=2.0),
+    Goal("event_ratio", "from an event until the handler goes on / the best of the others", at_most=1.0),
+    Goal("claims_beside_waiting", "claims beside those that wait / without them", at_least=0.95),
+    Goal("waking_ratio", "from an event until one of them goes on / an ordinary job begins", at_most=2.0),
+)
 
 
 def options() -> argparse.Namespace:
@@ -45,10 +55,18 @@ def main() -> None:
     chosen = options()
     console = Console()
     told: dict[str, dict[str, float]] = {"steps": {}, "fanout": {}, "event_ms": {}}
+    failed: dict[str, str] = {}
     with ExitStack() as ending:
         server = chosen.server or ending.enter_context(embedded.start(FOLDER)).url
         for name, python in systems(chosen.alone, console):
-            found = measured(fresh_database(server, f"durable_{name}"), name, python, chosen)
+            try:
+                found = measured(fresh_database(server, f"durable_{name}"), name, python, chosen)
+            except processes.Failed as failure:
+                if name == OURS:
+                    raise SystemExit(str(failure)) from None
+                failed[name] = str(failure).strip().splitlines()[-1]
+                console.print(f"{name} failed: {failed[name]}", markup=False)
+                continue
             for what, value in found.items():
                 told[what][name] = round(value, 2)
             console.print(name, found)
@@ -61,13 +79,25 @@ def main() -> None:
     console.print(table)
     console.print(f"beside {chosen.waiting:,} that wait: {share:.3f} of the claims without them")
     console.print(f"one of them goes on after {waking:.1f} ms, an ordinary job begins after {idle:.1f} ms")
-    beside_waiting = {"claims_beside_waiting": round(share, 3), "waiting": chosen.waiting}
-    figures.merge(chosen.results, {**told, **beside_waiting, "waking_ms": round(waking, 2), "idle_ms": round(idle, 2)})
+    judged = ratios(told) | {"claims_beside_waiting": round(share, 3), "waking_ratio": round(waking / idle, 2)}
+    console.print(goals.table(GOALS, judged))
+    waits = {"waiting": chosen.waiting, "waking_ms": round(waking, 2), "idle_ms": round(idle, 2)}
+    met = {"goals_met": goals.verdicts(GOALS, judged)}
+    figures.merge(chosen.results, {**told, **judged, **waits, **met, "failed": failed})
+
+
+def ratios(told: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Ours by the best of the others, where there is one."""
+    found = {}
+    for what, best in (("steps", max), ("fanout", max), ("event_ms", min)):
+        if others := [value for name, value in told[what].items() if name != OURS]:
+            found[f"{what.removesuffix('_ms')}_ratio"] = round(told[what][OURS] / best(others), 3)
+    return found
 
 
 def systems(alone: bool, console: Console) -> list[tuple[str, str]]:
     """Those that are to be had, each with the Python that has it."""
-    found = [("penstock", sys.executable)]
+    found = [(OURS, sys.executable)]
     for name in () if alone else ("dbos", "absurd"):
         try:
             found.append((name, python_of(name)))
@@ -83,11 +113,13 @@ def python_of(name: str) -> str:
 
 def measured(url: str, name: str, python: str, chosen: argparse.Namespace) -> dict[str, float]:
     sizes = [str(each) for each in (chosen.workflows, chosen.parents, chosen.events)]
-    said = subprocess.run(
+    done = subprocess.run(
         [python, "-m", f"bench.peers.run_durable_{name}", url, *sizes],
-        cwd=processes.ROOT, check=True, text=True, stdout=subprocess.PIPE,
-    ).stdout  # fmt: skip
-    found: dict[str, float] = json.loads(said.splitlines()[-1])
+        cwd=processes.ROOT, check=False, text=True, capture_output=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise processes.Failed(f"{name} ended with {done.returncode}\n{done.stderr}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 

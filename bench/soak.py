@@ -44,6 +44,7 @@ LONG_ENOUGH = 60
 GOALS = (
     Goal("lost", "jobs lost", at_most=0, form=".0f"),
     Goal("double_accepted", "jobs counted twice", at_most=0, form=".0f"),
+    Goal("ghosts", "jobs that nobody enqueued", at_most=0, form=".0f"),
     Goal("ended_wrong", "jobs that ended otherwise than they had to", at_most=0, form=".0f"),
     Goal("worker_rss_ratio", "the worker's memory: last third / first", at_most=1.1),
     Goal("server_rss_ratio", "the API's memory: the same", at_most=1.1),

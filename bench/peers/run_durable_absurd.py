@@ -1,5 +1,5 @@
 """Runner of `make bench-durable`: Absurd. Its workers poll; here as often as it can be told to without looking all the
-time."""
+time. It has no call for many tasks: they are spawned at once."""
 
 import asyncio
 import time
@@ -34,7 +34,7 @@ async def measure(url: str, sizes: Sizes) -> dict[str, float]:
 
     async def parent(_: Any, ctx: Any) -> int:
         async def start() -> list[str]:
-            spawned = [await below.spawn("child", {"n": n}, queue="below") for n in range(CHILDREN)]
+            spawned = await asyncio.gather(*(below.spawn("child", {"n": n}, queue="below") for n in range(CHILDREN)))
             return [each["task_id"] for each in spawned]
 
         results = [await ctx.await_task_result(id, queue_name="below") for id in await ctx.step("start", start)]
@@ -48,19 +48,22 @@ async def measure(url: str, sizes: Sizes) -> dict[str, float]:
     for task in (ten_steps, parent, wait):
         app.register_task(task.__name__)(task)
     below.register_task("child", queue="below")(child)
-    await app.create_queue("default")
-    await app.create_queue("below")
+    # each connects at its first call, and would once for each of many at once
+    for each in (app, below, asks):
+        await each.create_queue("default")
+    await below.create_queue("below")
     workers = [asyncio.create_task(each.start_worker(concurrency=AT_ONCE, poll_interval=POLL)) for each in (app, below)]
 
-    async def results(spawned: list[Any]) -> None:
+    async def run_all(task: str, count: int) -> None:
+        spawned = await asyncio.gather(*(asks.spawn(task, {}, queue="default") for _ in range(count)))
         for each in spawned:
             await asks.await_task_result(each["task_id"], timeout=600)
 
     began = time.perf_counter()
-    await results([await asks.spawn("ten_steps", {}, queue="default") for _ in range(sizes.workflows)])
+    await run_all("ten_steps", sizes.workflows)
     steps = sizes.workflows * STEPS / (time.perf_counter() - began)
     began = time.perf_counter()
-    await results([await asks.spawn("parent", {}, queue="default") for _ in range(sizes.parents)])
+    await run_all("parent", sizes.parents)
     fanout = sizes.parents * CHILDREN / (time.perf_counter() - began)
     took: list[float] = []
     for n in range(sizes.events):
@@ -70,7 +73,7 @@ async def measure(url: str, sizes: Sizes) -> dict[str, float]:
         await asyncio.sleep(0.1)  # until it has said that it waits
         sent = time.perf_counter()
         await asks.emit_event(f"go {n}")
-        await results([spawned])
+        await asks.await_task_result(spawned["task_id"], timeout=600)
         took.append(seen[n] - sent)
     for worker in workers:
         worker.cancel()

@@ -43,9 +43,8 @@ async def measure(url: str, sizes: Sizes) -> dict[str, float]:
                 await handle.aresult(600)
             steps = sizes.workflows * STEPS / (time.perf_counter() - began)
             began = time.perf_counter()
-            parents = [await parent.aenqueue() for _ in range(sizes.parents)]
-            for each in parents:
-                await each.aresult(600)
+            for handle in await parent.aenqueue_many({} for _ in range(sizes.parents)):
+                await handle.aresult(600)
             fanout = sizes.parents * CHILDREN / (time.perf_counter() - began)
             took: list[float] = []
             for n in range(sizes.events):

@@ -1,4 +1,10 @@
-from bench import interop_pgmq
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import interop, interop_pgmq
 
 
 def test_the_same_messages_go_through_ours_and_the_real_pgmq(server: str) -> None:
@@ -10,3 +16,15 @@ def test_the_same_messages_go_through_ours_and_the_real_pgmq(server: str) -> Non
     assert {name: set(steps) for name, steps in rates.items()} == {
         "penstock": {"send", "read", "archive", "all"}, "pgmq": {"send", "read", "archive", "all"},
     }  # fmt: skip
+
+
+def test_whether_its_goals_are_met_is_written_beside_the_figures(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        interop, "PARTS", {"pgmq": lambda _: {"pgmq_ratio": 0.8}, "bullmq": lambda _: {"bullmq_ratio": 1.2}}
+    )
+    results = tmp_path / "interop.json"
+    monkeypatch.setattr(sys, "argv", ["bench.interop", "--results", str(results)])
+    interop.main()
+    assert json.loads(results.read_text())["goals_met"] == {"pgmq_ratio": False, "bullmq_ratio": True}

@@ -46,6 +46,21 @@ def test_the_ledger_finds_what_is_missing_doubled_or_ended_otherwise() -> None:
     assert soak.verdict(state, ledger)["verdict"] == "failed"
 
 
+@pytest.mark.parametrize(
+    ("n", "state", "wrong"),
+    [(1, "succeeded", "ghosts"), (0, "succeeded", "double_accepted"), (0, "failed", "ended_wrong"), (None, "", "lost")],
+)
+def test_each_wrong_alone_is_no_pass(n: int | None, state: str, wrong: str) -> None:
+    ledger = Ledger(1)
+    if wrong != "ended_wrong" and n is not None:
+        ledger.count(0, kind_of(0), end_of(kind_of(0)), 1)
+    if n is not None:
+        ledger.count(n, kind_of(0), state, 1)
+    told = soak.verdict(soak.State(1, TODAY.isoformat(), 5.0), ledger)
+    assert {name for name, met in told["goals_met"].items() if not met} == {wrong}
+    assert told["verdict"] == "failed"
+
+
 def test_what_grows_from_the_first_third_to_the_last_is_no_pass() -> None:
     ledger = Ledger(1)
     ledger.count(0, kind_of(0), "succeeded", 1)
