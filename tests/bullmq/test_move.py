@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bullmq import FlowProducer
 
-from penstock import JobState, Penstock, batch
+from penstock import Flow, JobState, NewJob, Penstock, batch
 from penstock.engine import commands as c
+from penstock.engine import mover
+from penstock.engine.bullmq.engine import BullmqEngine
+from tests.kit import saying
 from tests.kit.redis import fresh_redis
 from tests.kit.working import working
 
@@ -21,6 +25,7 @@ _PROGRAM = """
 import os, signal, sys
 from penstock import Penstock
 from penstock.engine import mover
+from penstock.engine.bullmq.engine import BullmqEngine
 source, target, queue, step = sys.argv[1:]
 mover.CHUNK = 7
 with Penstock(source) as one, Penstock(target) as other:
@@ -104,3 +109,31 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
         pass
     assert ran == Counter(range(20))
     assert (await redis.jobs.alist()).jobs == []
+
+
+async def test_jobs_that_stay_keep_nobody_back(
+    both: tuple[Penstock, Penstock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres, redis = both
+    monkeypatch.setattr(mover, "CHUNK", 7)
+    engine = redis.engine
+    assert isinstance(engine, BullmqEngine)
+    # those of others wait in another list than ours
+    queue = engine.session().queue("default")
+    tree = {"name": "sums", "queueName": "default", "children": [{"name": "part", "queueName": "default"}] * 10}
+    await FlowProducer(queue.client, queue.opts).add(tree)
+    await queue.addBulk([{"name": "work", "data": {}}] * 5)
+    for delay in (None, 3600.0):
+        flow = batch([NewJob(kind="part", delay=delay) for _ in range(10)])
+        await engine.aenqueue([*flow.jobs(), *[NewJob(kind="work", delay=delay) for _ in range(5)]])
+    # and the last step of a flow has what the others gave it
+    flow = Flow(then=NewJob(kind="last"))
+    flow.add(NewJob(kind="first", priority=9))
+    await engine.aenqueue(flow.jobs())
+    lease = await engine.arun(c.OpenLease("hands"))
+    [first] = [job for job in await engine.arun(c.Claim(lease, "default", 99)) if job.kind == "first"]
+    await engine.arun(saying.complete(lease, [first]))
+    await engine.arun(c.CloseLease(lease))
+    moved = await asyncio.to_thread(mover.move, engine, postgres.engine, "default")
+    assert moved == mover.Moved(jobs=15, left=34)
+    assert {job.kind for job in (await postgres.jobs.alist()).jobs} == {"work"}

@@ -65,8 +65,10 @@ async def test_a_transaction_is_given_or_refused(bench: Bench) -> None:
 
 
 async def test_tenants_and_kinds_do_not_meet_in_a_unique_key(bench: Bench) -> None:
-    tenants = [{}, {"owner": "ada"}, {"org": "ada"}, {"owner": "ada", "org": "acme"}]
-    jobs = [NewJob(kind=kind, unique_key="k", **each) for kind in ("mail", "sync") for each in tenants]
+    tenants = [(None, None), ("ada", None), (None, "ada"), ("ada", "acme")]
+    jobs = [
+        NewJob(kind=kind, unique_key="k", owner=owner, org=org) for kind in ("mail", "sync") for owner, org in tenants
+    ]
     enqueued = await bench.app.engine.aenqueue(jobs)
     assert [(each.id, each.created) for each in enqueued] == [(job.id, True) for job in jobs]
     for job in jobs:

@@ -1,14 +1,15 @@
 """Moving jobs out of BullMQ and in. What is held is active under a lock of the move's own: no worker takes it, and none
 finds it stalled."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from penstock.engine.bullmq import calls, index
+from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import Addition, now_ms, plain
 from penstock.engine.bullmq.enqueue import existing, options_of, refuse
-from penstock.engine.bullmq.names import from_bullmq
+from penstock.engine.bullmq.names import QueueKeys, as_v7, from_bullmq
 from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.queues import meet
 from penstock.engine.bullmq.record import Record, moment, record_of
@@ -20,6 +21,13 @@ _TOKEN = "penstock:move"  # noqa: S105 - of a lock
 _LOCK = 7 * 24 * 3600 * 1000
 """Milliseconds in which a move that was interrupted must be taken up again."""
 
+_PLACES = ("wait", "paused", "prioritized", "delayed")
+_BELONGS = ("parentKey", "rjk", "defa")
+"""Fields of jobs that stay, of flows and the next of schedulers: they would come over without what they belong to."""
+
+_CHILDREN = ("processed", "failed", "unsuccessful")
+"""Beside a job that has waited for others: what has become of them. It would come over without."""
+
 _RUN_AT = "ps:run_at"
 _TICKS = 0x1000
 """Of BullMQ's scores of delayed jobs, in a millisecond."""
@@ -29,6 +37,10 @@ class BullmqMover:
     def __init__(self, session: Callable[[], Session], portal: Portal) -> None:
         self._session = session
         self._portal = portal
+        self._passed: Counter[str] = Counter()
+        """By the key of a list: jobs at its front that stay."""
+        self._own: dict[UUID, str] = {}
+        """What those are called in their queue that are called otherwise elsewhere."""
 
     def waiting(self, queue: str) -> int:
         return self._portal.run(self._waiting(queue))
@@ -53,7 +65,14 @@ class BullmqMover:
         if not held:
             await self._put_aside(queue, limit)
             held = await self._held(queue)
-        return [_moved(record) for record in held]
+        if not held:
+            # where workers have taken of those that were passed, others have moved up to their places
+            self._passed.clear()
+            await self._put_aside(queue, limit)
+            held = await self._held(queue)
+        moved = [_moved(record) for record in held]
+        self._own = {each.job.id: record.id for each, record in zip(moved, held, strict=True)}
+        return moved
 
     async def _held(self, queue: str) -> list[Record]:
         session, keys = self._session(), self._session().keys(queue)
@@ -61,7 +80,6 @@ class BullmqMover:
         locks = await session.many([plain("GET", keys.lock(id)) for id in active])
         ids = [id for id, lock in zip(active, locks, strict=True) if lock == _TOKEN]
         records = await self._records(queue, ids)
-        await session.many([index.note(session, record) for record in records if record.ours is None])
         # the first to be held is last in the list
         return records[::-1]
 
@@ -72,22 +90,33 @@ class BullmqMover:
 
     async def _put_aside(self, queue: str, limit: int) -> None:
         session, keys = self._session(), self._session().keys(queue)
-        waiting, paused, prioritized, delayed = await session.many(
-            [
-                plain("LRANGE", keys["wait"], -limit, -1), plain("LRANGE", keys["paused"], -limit, -1),
-                plain("ZRANGE", keys["prioritized"], 0, limit - 1),
-                plain("ZRANGE", keys["delayed"], 0, limit - 1, "WITHSCORES"),
-            ]
-        )  # fmt: skip
-        due = dict(_pairs(delayed))
-        found = await self._records(queue, [*waiting[::-1], *paused[::-1], *prioritized, *due])
-        # not those of flows, nor the next job of a scheduler: they would come over without what they belong to
-        free = [each for each in found if not {"parentKey", "rjk", "defa"} & each.fields.keys()]
-        for record in free[:limit]:
-            steps = [calls.take_this(keys, record.id, _TOKEN, _LOCK)]
-            if record.id in due:
-                steps.insert(0, plain("HSET", keys[record.id], _RUN_AT, int(due[record.id] / _TICKS)))
-            await session.many(steps)
+        for place in _PLACES:
+            while limit > 0 and (page := await self._page(keys, place, limit)):
+                said = await session.many([plain("HMGET", keys[id], "name", *_BELONGS) for id in page])
+                before = await session.many(
+                    [plain("EXISTS", *(f"{keys[id]}:{part}" for part in _CHILDREN)) for id in page]
+                )
+                free = [
+                    id
+                    for id, (name, *of), children in zip(page, said, before, strict=True)
+                    if name is not None and not any(of) and not children
+                ]
+                for id in free:
+                    steps = [calls.take_this(keys, id, _TOKEN, _LOCK)]
+                    if place == "delayed":
+                        steps.insert(0, plain("HSET", keys[id], _RUN_AT, int(page[id] / _TICKS)))
+                    await session.many(steps)
+                limit -= len(free)
+                self._passed[keys[place]] += len(page) - len(free)
+
+    async def _page(self, keys: QueueKeys, place: str, limit: int) -> dict[str, float]:
+        """The next of a list, those that are to run first before the others, with their scores."""
+        passed = self._passed[keys[place]]
+        if place in ("wait", "paused"):
+            ids = await self._session().one(plain("LRANGE", keys[place], -passed - limit, -passed - 1))
+            return dict.fromkeys(ids[::-1], 0.0)
+        found = plain("ZRANGE", keys[place], passed, passed + limit - 1, "WITHSCORES")
+        return dict(_pairs(await self._session().one(found)))
 
     async def _take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
         session, keys = self._session(), self._session().keys(queue)
@@ -107,9 +136,9 @@ class BullmqMover:
                 await session.many([added.call(), *had], together=True)
 
     async def _let_go(self, queue: str, ids: Sequence[UUID]) -> None:
-        session = self._session()
-        for keys, id in (await index.places(session, ids)).values():
-            if keys.queue == queue and await session.one(plain("GET", keys.lock(id))) == _TOKEN:
+        session, keys = self._session(), self._session().keys(queue)
+        for id in (self._own.get(each, str(each)) for each in ids):
+            if await session.one(plain("GET", keys.lock(id))) == _TOKEN:
                 await session.many([plain("DEL", keys.lock(id)), calls.remove(keys, id)], together=True)
 
 
@@ -123,11 +152,13 @@ def _pairs(flat: Sequence[object]) -> list[tuple[str, float]]:
 def _moved(record: Record) -> MovedJob:
     about = record.about
     run_at = record.fields.get(_RUN_AT)
+    created_at = moment(record.fields.get("timestamp") or 0)
+    id = as_v7(record.uuid, int(created_at.timestamp() * 1000))
     job = NewJob(
-        id=record.uuid, kind=record.kind, queue=record.queue, args=record.args_json.encode(),
+        id=id, kind=record.kind, queue=record.queue, args=record.args_json.encode(),
         priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
         max_attempts=record.max_attempts, max_snoozes=about.get("max_snoozes"), owner=about.get("owner"),
         org=about.get("org"), unique_key=about.get("unique_key"), limit_key=about.get("limit_key"),
         options=about.get("options"), phase=about.get("phase"), weight=about.get("weight"),
     )  # fmt: skip
-    return MovedJob(job, record.attempts_made(), moment(record.fields.get("timestamp") or 0))
+    return MovedJob(job, record.attempts_made(), created_at)

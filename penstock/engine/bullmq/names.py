@@ -70,6 +70,13 @@ def uuid_of(queue: str, id: str) -> UUID:
     return uuid5(_FOREIGN, f"{queue}\n{id}")
 
 
+def as_v7(id: UUID, ms: int) -> UUID:
+    """For engines that take no other id of a job: of another version, one that follows from it and the job's time."""
+    if id.version == 7:
+        return id
+    return UUID(int=ms << 80 | 7 << 76 | (id.int >> 64 & 0xFFF) << 64 | 0b10 << 62 | id.int & 2**62 - 1)
+
+
 def is_ours(id: UUID) -> bool:
     """Whether BullMQ knows the job by this very id."""
     return id.version != 5
