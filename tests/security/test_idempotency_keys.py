@@ -72,7 +72,7 @@ async def test_the_same_key_with_another_request_is_refused(app: Penstock, api: 
         assert again.json()["id"] == first.json()["id"]
         assert (first.json()["created"], again.json()["created"]) == (True, False)
         before = await _jobs(api.service)
-        for other in others:
+        for other in [*others, *([{"quota": False}] if behalf else [])]:
             refused = await asking.post(path, body | other | behalf, headers=key)
             assert refused.status_code == 422, f"{other}: {refused.text}"
             assert "Idempotency-Key" in refused.text or "idempotency" in refused.text

@@ -49,26 +49,30 @@ async def start(
     owner: str | None = None,
     org: str | None = None,
     key: str | None = None,
+    asked: Mapping[str, Any] | None = None,
     counts: bool = True,
     choices: Chosen | None = None,
 ) -> Started:
-    """A job or a flow by its kind; nothing is written when its arguments do not fit."""
+    """A job or a flow by its kind; nothing is written when its arguments do not fit. The `key` stands for these
+    arguments or, where they say more than the request did, for what was `asked`."""
     known = _known(app, caller, kind)
     _refuse_closed(caller, known, owner, counts=counts)
     chosen: Choices = {name: value for name, value in (choices or {}).items() if value is not None}  # type: ignore[assignment]
     _refuse_choices(caller, known, chosen)
     if isinstance(known, FlowMaker):
         whose = owner if caller.is_service else _subject_in(caller, org)
-        return await _start_flow(app, known, args, whose, org, key, counts=counts, by_user=not caller.is_service)
+        return await _start_flow(app, known, args, whose, org, key, asked, counts=counts, by_user=not caller.is_service)
+    composed = caller.is_service or asked is not None
     with _naming_args():
-        if caller.is_service:
-            placed = _using(known, chosen).using(owner=owner, org=org)
-            asked = {"kind": kind, "args": args, "org": org, **chosen}
-            job = await compose_if_large(args, lambda: _keyed(placed.prepare(**args), key, asked))
+        if composed:
+            whose = owner if caller.is_service else _subject_in(caller, org)
+            placed = _using(known, chosen).using(owner=whose, org=org)
+            stands_for = _stands_for(kind, args if asked is None else asked, org, counts=counts) | chosen
+            job = await compose_if_large(args, lambda: _keyed(placed.prepare(**args), key, stands_for))
         else:
             encoded = await compose_if_large(args, lambda: known.encode(args))
-    if caller.is_service:
-        enqueued = (await _enqueue(app, [job], owner, counts=counts))[0]
+    if composed:
+        enqueued = (await _enqueue(app, [job], whose, counts=counts, by_user=not caller.is_service))[0]
         return await _started(app, enqueued, _state_at_first(job.run_at, job.delay))
     given = commands.Start(kind, msgspec.Raw(encoded), org=org, idempotency_key=key)
     enqueued = await app.database.arun_as(caller.role, caller.claims, given)
@@ -82,13 +86,16 @@ async def _start_flow(
     owner: str | None,
     org: str | None,
     key: str | None,
+    asked: Mapping[str, Any] | None,
     *,
     counts: bool,
     by_user: bool,
 ) -> Started:
+    stands_for = _stands_for(maker.kind, args if asked is None else asked, org, counts=counts)
+
     def make() -> list[NewJob]:
         jobs = [for_tenant(job, owner, org) for job in maker.make(args).jobs()]
-        jobs[0] = _keyed(jobs[0], key, {"kind": maker.kind, "args": args, "org": org})
+        jobs[0] = _keyed(jobs[0], key, stands_for)
         return jobs
 
     with _naming_args():
@@ -174,7 +181,7 @@ async def start_batch(
         for job in prepared:
             flow.add(replace(job, unique_key=None))
         jobs = [for_tenant(job, owner, org) for job in flow.jobs()]
-        jobs[0] = _keyed(jobs[0], key, {"batch": items, "org": org})
+        jobs[0] = _keyed(jobs[0], key, _stands_for("batch", items, org, counts=counts))
         batch, *members = await _enqueue(app, jobs, owner, counts=counts)
         if not batch.created:
             earlier = await app.engine.arun(commands.ListJobs({"parent": str(batch.id)}, None, len(items)))
@@ -198,6 +205,11 @@ def _prepare(
             _refuse_closed(caller, known, owner, counts=counts)
             prepared.append(known.prepare(**args))
     return prepared
+
+
+def _stands_for(kind: str, args: object, org: str | None, *, counts: bool) -> dict[str, object]:
+    asked: dict[str, object] = {"kind": kind, "args": args, "org": org}
+    return asked if counts else asked | {"quota": False}
 
 
 def _keyed(job: NewJob, key: str | None, asked: Mapping[str, object]) -> NewJob:

@@ -159,7 +159,14 @@ async def test_an_idempotency_key_stands_for_its_first_request(exports: Exports)
     first = (await ada.post("/export/pdf", body, headers=key)).json()["data"]["jobId"]
     async with exports.worker():
         await ada.completed(first)
-    assert (await ada.post("/export/pdf", body, headers=key)).json()["data"] == {"jobId": first, "created": False}
+    stands = {"jobId": first, "created": False}
+    assert (await ada.post("/export/pdf", body, headers=key)).json()["data"] == stands
+    await ada.put(f"/documents/{body['documentId']}", {"title": "Edited meanwhile"})
+    assert (await ada.post("/export/pdf", body, headers=key)).json()["data"] == stands, "the request is the same"
+    other = await ada.post("/export/pdf", body | {"templateSlug": "modern"}, headers=key)
+    assert (other.status_code, other.json()["errors"][0]["field"]) == (422, "Idempotency-Key")
+    behalf = await exports.service.post("/export/pdf", body, headers=key)
+    assert behalf.json()["data"]["created"], "the service's keys are its own"
 
 
 async def test_a_pending_export_is_cancelled_at_once(exports: Exports) -> None:

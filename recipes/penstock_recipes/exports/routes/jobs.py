@@ -54,7 +54,9 @@ async def export_document(body: ExportRequest, caller: Caller, shared: Shared, k
     params = body.options.as_params(body.document_id, known.version, body.template_slug)
     owner = known.owner if caller.is_service else None
     with within_quotas():
-        job = await start(shared.app, caller, KIND, params, owner=owner, key=key)
+        # the params tell the document's version too, and the request is the same when it was edited meanwhile
+        asked = body.model_dump(mode="json")
+        job = await start(shared.app, caller, KIND, params, owner=owner, key=key, asked=asked)
     answer = {"jobId": job.id, "created": job.created}
     return success(answer, 202, {"Location": f"/api/v1/export/job/{job.id}"})
 
