@@ -129,9 +129,12 @@ async def test_the_same_key_stands_for_the_same_bookmark(bookmarks: Bookmarks, c
     again = await ada.post("/add/data", {"url": ELSEWHERE}, headers=key)
     assert first.json() == again.json()
     assert len(queued(connect)) == 1
-    another = await ada.post("/add/data", {"url": "https://example.com/b"}, headers=key)
-    assert another.status_code == 400
-    assert another.json()["errors"][0]["field"] == "Idempotency-Key"
+    for other in ({"url": "https://example.com/b"}, {"category_id": 3}, {"fav_icon": f"{ELSEWHERE}.png"}):
+        another = await ada.post("/add/data", {"url": ELSEWHERE} | other, headers=key)
+        assert another.status_code == 400, other
+        assert another.json()["errors"][0]["field"] == "Idempotency-Key"
+    behalf = await bookmarks.service.post("/add/data", {"url": ELSEWHERE, "user_id": "ada"}, headers=key)
+    assert behalf.json()["data"]["id"] != first.json()["data"]["id"], "the back end's keys are no user's to take"
     eves = await bookmarks.user("eve").post("/add/data", {"url": ELSEWHERE}, headers=key)
     assert eves.json()["data"]["id"] != first.json()["data"]["id"]
     assert await ada.add(ELSEWHERE) != first.json()["data"]["id"], "without a key, it is another one"

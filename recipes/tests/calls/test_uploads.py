@@ -55,13 +55,10 @@ async def test_the_kind_of_recording_is_told_by_the_client_or_by_the_name(
 
 
 async def test_an_organisation_keeps_no_more_than_it_may(make: Make, files: Path, connect: Connect) -> None:
-    async def unannounced() -> AsyncIterator[bytes]:
-        yield b"x" * 6_000
-
     async with make(max_org_bytes=10_000) as calls:
         ada = calls.user()
         assert (await ada.send(b"x" * 6_000)).status_code == 201
-        for more in (b"x" * 6_000, unannounced()):
+        for more in (b"x" * 6_000, unannounced(b"x" * 6_000)):
             full = await ada.send(more)
             assert full.status_code == 507
             assert "of 10,000 bytes of your organisation are used" in full.json()["detail"]
@@ -148,18 +145,26 @@ async def test_an_upload_that_is_broken_off_leaves_nothing(calls: Calls, files: 
     assert connection.execute("select count(*) from penstock.jobs").fetchone() == (0,)
 
 
+async def unannounced(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
 @over_both
 async def test_the_same_key_makes_one_call(calls: Calls, files: Path, connect: Connect) -> None:
     ada, key = calls.user(), {"Idempotency-Key": "k1"}
     answers = await asyncio.gather(*(ada.send(**key) for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
     assert len({(answer.json()["id"], answer.json()["jobId"]) for answer in answers}) == 1
-    again = await ada.send(b"", **key)
-    assert (again.status_code, again.json()["created"]) == (200, False)
-    other = await ada.send(name="other.wav", **key)
-    assert (other.status_code, other.json()["errors"]) == (
-        422, [{"field": "Idempotency-Key", "problem": "was used for call.wav"}],
-    )  # fmt: skip
+    again = [await ada.send(**key), await ada.send(unannounced(SOUND), **key)]
+    assert [(answer.status_code, answer.json()["created"]) for answer in again] == [(200, False)] * 2
+    told = f"was used for call.wav, audio/wav of {len(SOUND):,} bytes"
+    for other in (
+        await ada.send(name="other.wav", **key),
+        await ada.send(**key, **{"Content-Type": "audio/ogg"}),
+        await ada.send(SOUND[:-2], **key),
+    ):
+        assert other.status_code == 422
+        assert other.json()["errors"] == [{"field": "Idempotency-Key", "problem": told}]
     # somebody else's key is another
     assert (await calls.user("bob").send(**key)).status_code == 201
     assert (await calls.service.send(**key)).status_code == 201

@@ -52,11 +52,11 @@ def bookmark_routes(guard: Guard) -> APIRouter:
         function = "add_for" if caller.is_service else "add"
         async with shared.acting_as(caller) as connection:
             places = ", ".join(["%s"] * len(added))
-            text = f"select created, {_ADDED} from bookmarks.{function}({places})"  # noqa: S608 - of our own words
+            text = f"select created, (bookmark).asked, {_ADDED} from bookmarks.{function}({places})"  # noqa: S608 - of our own words
             rows = await connection.execute(text.encode(), added)
-            [(created, *stored)] = await rows.fetchall()
+            [(created, asked, *stored)] = await rows.fetchall()
             bookmark = Bookmark(*stored)
-            if not created and (bookmark.url, bookmark.category_id) != (body.url, category):
+            if not created and asked not in (None, [body.url, category, body.fav_icon]):
                 raise refused("Idempotency-Key", "was used for another bookmark")
         return success(await shown(shared, bookmark))
 

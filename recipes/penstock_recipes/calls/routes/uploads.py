@@ -35,7 +35,8 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="A second request with the same key gets the call of the first; its body is not read.",
+        description="A second request with the same key gets the call of the first; its body is not read, "
+        "but its name, kind and announced size have to be the same.",
     ),
 ]
 _BODY = {
@@ -73,10 +74,10 @@ def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -
     ) -> Response:
         refuse_strangers(caller, org_id)
         content_type = content_type_of(request.headers.get("content-type"), file_name)
+        announced = request.headers.get("content-length", "")
         earlier = await _uploaded_before(shared, caller, org_id, key)
         if earlier is not None:
-            return _same(earlier, file_name)
-        announced = request.headers.get("content-length", "0")
+            return _same(earlier, file_name, content_type, announced)
         await refuse_full(shared.app, org_id, max_org_bytes, int(announced) if announced.isdigit() else 0)
         call = Call(org_id, uuid4())
         raw = await receive(shared.app, request, call, content_type, max_bytes)
@@ -96,7 +97,7 @@ def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -
         earlier = await _uploaded_before(shared, caller, org_id, key)
         if earlier is None:
             raise Problem(409, "the call of this Idempotency-Key has just been deleted; try again")
-        return _same(earlier, file_name)
+        return _same(earlier, file_name, content_type, announced)
 
     return router
 
@@ -133,7 +134,7 @@ async def _uploaded_before(services: Services, caller: Identity, org: UUID, key:
     async with services.app.atransaction() as connection, connection.cursor(row_factory=dict_row) as rows:
         await rows.execute(
             """
-            select id, job_id, file_name
+            select id, job_id, file_name, content_type, size
               from calls.calls
              where org_id = %s and coalesce(user_id, '') = %s and idempotency_key = %s
             """,
@@ -142,9 +143,12 @@ async def _uploaded_before(services: Services, caller: Identity, org: UUID, key:
         return await rows.fetchone()
 
 
-def _same(earlier: dict[str, Any], file_name: str) -> Response:
-    if earlier["file_name"] != file_name:
-        wrong = {"field": "Idempotency-Key", "problem": f"was used for {earlier['file_name']}"}
+def _same(earlier: dict[str, Any], file_name: str, content_type: str, announced: str) -> Response:
+    """The call of the first request; 422 when this one is of another recording, as far as that is seen by its head."""
+    size = int(announced) if announced.isdigit() else earlier["size"]
+    if (earlier["file_name"], earlier["content_type"], earlier["size"]) != (file_name, content_type, size):
+        was = f"{earlier['file_name']}, {earlier['content_type']} of {earlier['size']:,} bytes"
+        wrong = {"field": "Idempotency-Key", "problem": f"was used for {was}"}
         raise Problem(422, f"{wrong['field']}: {wrong['problem']}", errors=[wrong])
     return _accepted(earlier["id"], earlier["job_id"], created=False)
 
