@@ -115,7 +115,8 @@ def test_cancelling_finds_a_flow_s_jobs_by_jobs_parent(explained: Explained) -> 
             assert explained.run(commands.Cancel([flow])) == [flow]
     expected = {
         "with recursive tree as": {"jobs_pkey", "jobs_parent"},
-        "where id = any(v_tree) order by id for update": {"jobs_pkey"},
+        "where id = any(v_branches) order by id for update": {"jobs_pkey"},
+        "where j.id = any(v_branches) and j.rollup is not null": {"jobs_pkey", "jobs_parent"},
         "set cancel_requested = true where id = any(v_tree)": {"jobs_pkey"},
         "pg_notify((select cancel from penstock.channels": {"jobs_pkey"},
         "j.state in ('blocked', 'scheduled', 'ready')": {"jobs_pkey", "jobs_parent", "history_parent"},
