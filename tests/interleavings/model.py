@@ -2,7 +2,8 @@
 
 The real SQL is explored beside it (explorer.py), where a transaction meets a transaction. Here a report meets a lost
 answer: what workers send may be late, come twice or never, workers die, leases end whenever they like, and the
-answer to a claim or a notice of a job that was handed over may be lost. One job, two workers.
+answer to a claim or a notice of a job that was handed over may be lost. One job, two workers; somebody may cancel it,
+and it may wait for an event, of which there are as many as it is said.
 """
 
 from collections import deque
@@ -15,7 +16,9 @@ class Job(Enum):
     ABSENT = "absent"
     READY = "ready"
     RUNNING = "running"
+    WAITING = "waiting"
     DONE = "done"
+    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,15 @@ class State:
     """Sent by workers: they may arrive late, and more than once."""
     opened: int = 0
     accepted: tuple[Run, ...] = ()
+    cancel_requested: bool = False
+    """Of a running job: its worker is asked to stop, and may hear of it late or never."""
+    waits: bool = False
+    """Whoever emits an event gives it to this job."""
+    emitted: int = 0
+    kept: int = 0
+    """Events that nobody has had yet."""
+    had: int = 0
+    """Events that the job's step remembers."""
 
     @property
     def held(self) -> Run | None:
@@ -69,6 +81,16 @@ class Rules:
     gives_back_unknown: bool = True
     """What the lease holds and the worker does not know of goes back: its answer was lost."""
     gives_back_with_the_lease: bool = True
+    spares_the_ended: bool = True
+    """Whatever is told of a job that has ended changes nothing: neither a cancellation nor a worker that has stopped."""
+    ends_what_is_given_back: bool = True
+    """A job that somebody cancelled is not run again when its run ends otherwise than by a success."""
+    looks_into_the_mailbox: bool = True
+    looks_who_waits: bool = True
+    remembers_the_event: bool = True
+    """Whoever asks again is told the same: the first answer may have been lost, or the worker."""
+    ends_the_wait: bool = True
+    """A job that ends waits for nothing."""
 
 
 class Broken(AssertionError):
@@ -80,7 +102,9 @@ class Model:
     rules: Rules = field(default_factory=Rules)
     leases: int = 3
     claims: int = 2
-    """So many of each, and no more: what makes the model end."""
+    events: int = 0
+    """So many of each, and no more: what makes the model end. Without events the job does not wait for one."""
+    cancels: bool = False
 
     def steps(self, state: State) -> Iterator[tuple[str, State]]:
         """What can happen next."""
@@ -91,6 +115,10 @@ class Model:
                     run = Run(worker.lease or 0, 1)
                     handed = replace(state, job=Job.RUNNING, lease=run.lease, claims=1)
                     yield f"hand over to {number}", replace(handed, answers=state.answers | {(number, run)})
+        if self.cancels and state.job is not Job.ABSENT and not state.cancel_requested:
+            yield "cancel", self._cancelled(state)
+        if state.emitted < self.events:
+            yield "emit", self._told(replace(state, emitted=state.emitted + 1))
         for number in range(len(state.workers)):
             yield from self._steps_of_worker(state, number)
         for number, run in state.answers:
@@ -100,8 +128,33 @@ class Model:
         for lease in state.leases:
             ended = replace(state, leases=state.leases - {lease})
             if state.lease == lease and state.job is Job.RUNNING and self.rules.gives_back_with_the_lease:
-                ended = replace(ended, job=Job.READY, lease=None)
+                ended = self._given_back(ended)
             yield f"reclaim {lease}", ended
+
+    def _cancelled(self, state: State) -> State:
+        """What has not begun ends at once; what runs is asked to."""
+        if state.job is Job.RUNNING:
+            return replace(state, cancel_requested=True)
+        if state.job in (Job.READY, Job.WAITING) or not self.rules.spares_the_ended:
+            return self._ended(state, Job.CANCELLED)
+        return state
+
+    def _ended(self, state: State, how: Job) -> State:
+        waits = state.waits and not self.rules.ends_the_wait
+        return replace(state, job=how, lease=None, cancel_requested=False, waits=waits)
+
+    def _given_back(self, state: State) -> State:
+        if state.cancel_requested and self.rules.ends_what_is_given_back:
+            return self._ended(state, Job.CANCELLED)
+        return replace(state, job=Job.READY, lease=None)
+
+    def _told(self, state: State) -> State:
+        """Of an event: whoever waits has it, or the first that comes to wait."""
+        if not state.waits or not self.rules.looks_who_waits:
+            return replace(state, kept=state.kept + 1)
+        if state.job is not Job.WAITING:
+            raise Broken(f"an event is given to a job that is {state.job.value}")
+        return replace(state, job=Job.READY, waits=False, had=state.had + 1)
 
     def _steps_of_worker(self, state: State, number: int) -> Iterator[tuple[str, State]]:
         worker = state.workers[number]
@@ -110,19 +163,31 @@ class Model:
             opened = replace(state, opened=lease, leases=state.leases | {lease})
             yield f"{number} opens lease {lease}", opened.with_worker(number, Worker(lease))
         if worker.lease in state.leases and state.job is Job.READY and state.claims < self.claims:
+            if state.cancel_requested:
+                raise Broken("a job is run that somebody cancelled")
             run = Run(worker.lease or 0, state.claims + 1)
             claimed = replace(state, job=Job.RUNNING, lease=run.lease, claims=run.claims)
             yield f"{number} claims", replace(claimed, answers=state.answers | {(number, run)})
         for run in worker.runs:
             after = state.with_worker(number, replace(worker, runs=worker.runs - {run}))
-            for what in ("complete", "snooze"):
+            for what in self._said_of(state):
                 yield f"{number} sends {what}", replace(after, reports=state.reports | {(what, run)})
         if worker.lease is not None:
             yield f"{number} dies", state.with_worker(number, Worker())
         held = state.held
         known = {run for who, run in state.answers if who == number} | worker.runs | {run for _, run in state.reports}
         if self.rules.gives_back_unknown and held and held.lease == worker.lease and held not in known:
-            yield f"{number} gives back what it does not know", replace(state, job=Job.READY, lease=None)
+            yield f"{number} gives back what it does not know", self._given_back(state)
+
+    def _said_of(self, state: State) -> Iterator[str]:
+        """What a worker may send when it is through with a run."""
+        yield "complete"
+        if self.events:
+            yield "wait"
+        else:
+            yield "snooze"
+        if state.cancel_requested:
+            yield "stop"
 
     def _arrives(self, state: State, number: int, run: Run) -> Iterator[tuple[str, State]]:
         without = replace(state, answers=state.answers - {(number, run)})
@@ -139,6 +204,8 @@ class Model:
 
     def _report(self, state: State, what: str, run: Run) -> State:
         rules = self.rules
+        if what == "stop" and state.job is Job.DONE and not rules.spares_the_ended:
+            return self._ended(state, Job.CANCELLED)
         if state.job not in (Job.RUNNING, Job.READY):
             return state
         if rules.asks_for_the_lease and state.lease != run.lease:
@@ -148,13 +215,27 @@ class Model:
         if state.held != run:
             raise Broken(f"{what} of {run} is believed, and {state.held} has the job")
         if what == "complete":
-            return replace(state, job=Job.DONE, lease=None, accepted=(*state.accepted, run))
-        return replace(state, job=Job.READY, lease=None)
+            return self._ended(replace(state, accepted=(*state.accepted, run)), Job.DONE)
+        if what == "stop":
+            return self._ended(state, Job.CANCELLED)
+        return self._suspended(state, run) if what == "wait" else self._given_back(state)
+
+    def _suspended(self, state: State, run: Run) -> State:
+        """Until there is an event; if there is one its worker is told so, and the run goes on."""
+        if state.cancel_requested:
+            return self._given_back(state)
+        if not (state.had and self.rules.remembers_the_event):
+            if not (state.kept and self.rules.looks_into_the_mailbox):
+                return replace(state, job=Job.WAITING, lease=None, waits=True)
+            state = replace(state, kept=state.kept - 1, had=state.had + 1)
+        answers = {(number, run) for number, worker in enumerate(state.workers) if worker.lease == run.lease}
+        return replace(state, answers=state.answers | answers)
 
 
 def explore(model: Model) -> int:
-    """All states; how many. Raises Broken for one in which a job counts twice, or from which it can never end even
-    though nobody dies, nothing is lost and no lease of a living worker ends."""
+    """All states; how many. Raises Broken for one in which a job counts twice, an accepted outcome is undone or an event
+    is had twice; and for one from which the job can never end even though nobody dies, nothing is lost and no lease of a
+    living worker ends."""
     start = State()
     before: dict[State, set[State]] = {start: set()}
     found = deque([start])
@@ -162,6 +243,12 @@ def explore(model: Model) -> int:
         state = found.popleft()
         if len(state.accepted) > 1:
             raise Broken(f"accepted twice: {state}")
+        if state.accepted and state.job is not Job.DONE:
+            raise Broken(f"an accepted outcome is undone: {state}")
+        if state.had > 1 or (state.had and state.job is Job.WAITING):
+            raise Broken(f"it has had its event, and asks for another: {state}")
+        if state.emitted != state.kept + state.had:
+            raise Broken(f"an event is lost: {state}")
         for name, after in model.steps(state):
             if after not in before:
                 before[after] = set()
@@ -175,11 +262,11 @@ def explore(model: Model) -> int:
 def _needs_no_luck(name: str, state: State) -> bool:
     if name.startswith("reclaim"):
         return int(name.removeprefix("reclaim ")) not in {worker.lease for worker in state.workers}
-    return not name.endswith(("dies", "is lost"))
+    return name not in ("cancel", "emit") and not name.endswith(("dies", "is lost"))
 
 
 def _check_that_all_can_end(before: dict[State, set[State]], model: Model) -> None:
-    good = {state for state in before if state.job is Job.DONE or _is_at_the_bound(state, model)}
+    good = {state for state in before if _has_ended(state) or _is_at_the_bound(state, model)}
     todo = deque(good)
     while todo:
         for earlier in before[todo.popleft()] - good:
@@ -187,6 +274,11 @@ def _check_that_all_can_end(before: dict[State, set[State]], model: Model) -> No
             todo.append(earlier)
     if stuck := before.keys() - good:
         raise Broken(f"the job can never end: {min(stuck, key=lambda state: (state.opened, state.claims))}")
+
+
+def _has_ended(state: State) -> bool:
+    """Or waits for what nobody has sent."""
+    return state.job in (Job.DONE, Job.CANCELLED) or (state.job is Job.WAITING and not state.kept)
 
 
 def _is_at_the_bound(state: State, model: Model) -> bool:

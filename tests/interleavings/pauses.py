@@ -16,12 +16,18 @@ _HEARD = Pause(  # between the look at who is late and the lock on it
     "where expires_at < penstock.clock()))\n       for update skip locked",
     "where expires_at < penstock.clock())) and interleavings.pause()\n       for update skip locked",
 )
+_ENDING = Pause(  # between the job and the row that says it waits
+    "history/finish",
+    "  delete from penstock.waits where",
+    "  perform interleavings.pause();\n  delete from penstock.waits where",
+)
 _FAILING = Pause("api/fail", "  loop\n", "  loop\n    perform interleavings.pause();\n")
 
 PAUSES = {
     "a heartbeat and a reclaim at the last moment": [_HEARD],
     "a late worker a reclaim and another worker": [_HEARD],
     "a flow that is cancelled while its children fail": [_FAILING],
+    "an event and a cancellation of who waits": [_ENDING],
 }
 
 

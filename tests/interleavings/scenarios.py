@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from penstock.engine import commands
 from penstock.flow import Flow
-from penstock.job import JobState, NewJob
+from penstock.job import JobState, NewJob, new_job_id
 from tests.engine.hand import Hand, Worker
 from tests.engine.invariants import check_invariants
 from tests.interleavings import programs
@@ -264,6 +264,31 @@ def a_flow_that_is_cancelled_while_its_children_fail(world: World) -> Sequence[P
     ]
 
 
+@scenario
+def a_cancellation_of_a_job_that_calls(world: World) -> Sequence[Program]:
+    """Who cancels it has looked for what it called before there was any."""
+    world.forgiven.add(world.add())
+    worker = world.hand.worker(seconds=7200)
+    id, number = world.run(worker)
+    called = new_job_id()
+    step = f'{{"name": "call", "kind": "call", "number": 1, "ids": ["{called}"]}}'
+    jobs = f'[{{"id": "{called}", "kind": "called"}}]'
+
+    def calls() -> Program:
+        yield f"select state from penstock.suspend({worker.lease}, '{id}', {number}, '{step}', '{jobs}')"
+        yield COMMIT
+
+    def look() -> None:
+        ran = world.hand.rows("select claims from penstock.history where kind = 'called' and state = 'succeeded'")
+        assert not ran, "what a cancelled job called was run to its end"
+
+    world.looks.append(look)
+    return [
+        calls(),
+        programs.says(f"select penstock.cancel(array['{id}']::uuid[])"),
+    ]
+
+
 def _waits(world: World, timeout: str = "null") -> tuple[Program, Callable[[], str | None]]:
     """A worker that runs a job until it waits for an event; and what came of that in the end."""
     world.add()
@@ -313,6 +338,18 @@ def an_event_at_the_moment_its_wait_times_out(world: World) -> Sequence[Program]
         waits,
         programs.emits(world.ledger, "late"),
         programs.says(at(120, "select penstock.promote()")),
+    ]
+
+
+@scenario
+def an_event_and_a_cancellation_of_who_waits(world: World) -> Sequence[Program]:
+    waits, received = _waits(world)
+    world.hand.do(next(waits))
+    world.forgiven.update(world.ledger.enqueued)
+    world.looks.append(lambda: _each_event_is_had_once(world, received))
+    return [
+        programs.emits(world.ledger, "first"),
+        programs.says(f"select penstock.cancel(array['{world.ledger.enqueued[0]}']::uuid[])"),
     ]
 
 

@@ -34,10 +34,11 @@ begin
       values (penstock.uuid7(), p_event, p_key, p_payload, v_now, v_now + p_keep);
       return null;
     end if;
-    delete from penstock.waits where job = v_wait.job and step = v_wait.step;
+    -- before the row that says it waits, as whoever ends it does
     select * into v_job from penstock.jobs where id = v_wait.job for update;
+    delete from penstock.waits where job = v_wait.job and step = v_wait.step;
     -- one that has ended, or is to end, has no use for it
-    continue when not found or v_job.cancel_requested;
+    continue when v_job.id is null or v_job.cancel_requested;
     update penstock.steps
        set output = output || jsonb_build_object('payload', p_payload, 'emitted_at', v_now), done_at = v_now
      where job = v_wait.job and name = v_wait.step;
