@@ -1,5 +1,6 @@
 """GET /dashboard/artifacts/{id}: a file to be looked at in a page, or downloaded."""
 
+from datetime import datetime
 from uuid import UUID
 
 from starlette.requests import Request
@@ -7,6 +8,7 @@ from starlette.responses import Response
 
 from penstock.artifact import Artifact
 from penstock.engine import commands
+from penstock.mask import masked_text
 from penstock.server.dependencies import Services
 from penstock.server.files.send import SANDBOX, send_file
 from penstock.server.http.problems import Problem
@@ -46,10 +48,23 @@ async def preview(services: Services, request: Request) -> Response:
 
 
 async def read_text(services: Services, artifact: Artifact) -> str:
-    """The beginning of a text."""
+    """The beginning of a text, without secrets. Remembered: an open page shows it again every second."""
+    key = artifact.id, artifact.stored_at
+    if key not in _texts:
+        _texts[key] = await _read_text(services, artifact)
+        while len(_texts) > _TEXTS_KEPT:
+            del _texts[next(iter(_texts))]
+    return _texts[key]
+
+
+_texts: dict[tuple[UUID, datetime | None], str] = {}
+_TEXTS_KEPT = 50
+
+
+async def _read_text(services: Services, artifact: Artifact) -> str:
     opened = await services.app.artifacts.store.aopen(artifact.path, 0, min(artifact.size or 0, PREVIEW))
     read = b"".join([chunk async for chunk in opened.chunks])
-    return read.decode("utf-8", "replace")
+    return masked_text(read.decode("utf-8", "replace"))
 
 
 async def _artifact(services: Services, id: str) -> Artifact:

@@ -175,6 +175,22 @@ async def test_files_are_shown_on_the_page(shown: Scene, operator: Page, file: s
         await until(lambda: operator.evaluate("document.querySelector('audio').readyState > 0"))
 
 
+async def test_files_that_are_made_while_one_looks_are_shown_like_those_of_before(
+    shown: Scene, operator: Page
+) -> None:
+    await shown.app.queues.apause("exports")
+    handle = await shown.app.aenqueue(shown.app.handler("render_invoice").prepare(number=7))
+    await operator.goto(f"{shown.address}/jobs/{handle.id}")
+    await expect(operator.locator("penstock-live")).to_have_attribute("data-state", "live")
+    await shown.app.queues.aresume("exports")
+    files = operator.locator("[data-live=files]")
+    await expect(files.get_by_role("link", name="invoice-7.pdf")).to_be_visible()
+    shows_pdf = await operator.evaluate("navigator.pdfViewerEnabled")
+    await expect(files.locator("[data-pdf]")).to_be_visible(visible=shows_pdf)
+    await files.locator("li", has_text="lines.json").locator("summary").click()
+    await expect(files.get_by_text("Consulting")).to_be_visible()
+
+
 async def test_a_pdf_is_shown_where_the_browser_can_and_offered_only_there(shown: Scene, operator: Page) -> None:
     """Debian's headless shell has no viewer of PDF: told that it has one, it asks for the file in the frame, as our
     policy lets it, and saves what it gets. A whole Chromium (PENSTOCK_CHROMIUM) shows it."""

@@ -178,6 +178,28 @@ async def test_files_are_shown_where_that_is_safe_and_else_downloaded(operator: 
     assert 'src="/dashboard/artifacts/' in page
 
 
+async def test_files_of_an_open_page_come_as_they_are_made_and_keep_their_preview(
+    operator: Browser, web: Server, app: Penstock
+) -> None:
+    assert web.dashboard is not None
+    live = web.dashboard.live
+
+    @app.job
+    async def write(ctx: Context) -> None:
+        await ctx.artifacts.put("facts.txt", b"the dsn is pg://u:pw@h/d")
+
+    handle = await app.aenqueue(write.prepare())
+    view = View(f"/jobs/{handle.id}", "", True, "http://test")
+    assert "facts.txt" not in (await live.look_at(view))[1]["files"]
+    await app.atick()
+    await operator.get(view.path)  # whoever opens it asks anew, and shares what they hear
+    [first, second] = [(await live.look_at(view))[1]["files"] for _ in range(2)]
+    assert "facts.txt" in first
+    assert "the dsn is pg://" in first
+    assert "pw@" not in first
+    assert second == first
+
+
 async def test_what_is_not_there_is_not_found(operator: Browser, made: Made) -> None:
     for path in ("/jobs/0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f", "/jobs/x", "/queues/none", "/dashboard/artifacts/x"):
         assert (await operator.get(path)).status_code == 404, path

@@ -16,7 +16,11 @@ for (const button of document.querySelectorAll("[data-theme-switch]")) {
 }
 
 // a browser without a viewer of PDF, as most phones have it, would save the file instead
-if (!navigator.pdfViewerEnabled) for (const preview of document.querySelectorAll("[data-pdf]")) preview.hidden = true;
+function hidePdf() {
+  if (!navigator.pdfViewerEnabled) for (const preview of document.querySelectorAll("[data-pdf]")) preview.hidden = true;
+}
+hidePdf();
+document.addEventListener("penstock-shown", hidePdf);
 
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
