@@ -31,6 +31,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 _PAGES = [page for section in SECTIONS for page in section.pages]
 _ACTIONS = [action for section in SECTIONS for action in section.actions]
+_ON_RECORD = 1000
+"""Pages that are remembered as written down; one that is forgotten is written down again."""
 NAVIGATION = [page for page in _PAGES if page.icon is not None]
 
 
@@ -41,6 +43,7 @@ class Dashboard:
         self.sign_in = SignIn(services, self.sessions)
         self.looks = Looks(services.app.database)
         self.live = Live(self._look_of, self.looks)
+        self._on_record: dict[tuple[str, tuple[str, ...], str], None] = {}
         self._pages = [(Route(page.path, self._shows(page), methods=["GET"]), page) for page in _PAGES]
 
     def routes(self) -> list[Route]:
@@ -72,6 +75,7 @@ class Dashboard:
             look = Look(self.services, session, request.path_params, request.query_params, self.looks)
             said = self.sessions.unwrap(request.cookies.get(access.cookie(access.SAID)))
             try:
+                await self._record(page, look, request.url.query)
                 context = await page.load(look)
                 if isinstance(context.get("go_to"), str):
                     return redirect(safe_path(str(context["go_to"])))
@@ -84,6 +88,18 @@ class Dashboard:
             return response
 
         return show
+
+    async def _record(self, page: Page, look: Look, query: str) -> None:
+        """What was shown is on record, and its stream adds no line, however often a browser opens it again."""
+        if page.record is None:
+            return
+        key = (look.session.nonce, tuple(look.path.values()), query)
+        if look.live and key in self._on_record:
+            return
+        if await page.record(look):
+            self._on_record[key] = None
+            while len(self._on_record) > _ON_RECORD:
+                del self._on_record[next(iter(self._on_record))]
 
     def _around(self, page: Page, look: Look) -> dict[str, Any]:
         """What the shell shows around a page."""
@@ -145,8 +161,15 @@ class Dashboard:
         if session is None:
             return Problem(401, "sign in").response()
         path, _, query = request.query_params.get("page", "/").partition("?")
-        if self._page_at(path) is None:
+        found = self._page_at(path)
+        if found is None:
             return Problem(404, "there is no such page").response()
+        page, parameters = found
+        look = Look(self.services, session, parameters, QueryParams(query), self.looks, live=True)
+        try:
+            await self._record(page, look, query)
+        except Exception as error:
+            return problem_of(error).response()
         return events.stream(self.live, session, self.sessions.form_token(session), path, query)
 
     def _look_of(self, path: str, query: str, session: Session) -> tuple[Page, Look, Mapping[str, Any]] | None:

@@ -43,6 +43,7 @@ class Look:
 
 
 Load = Callable[[Look], Awaitable[Context]]
+Record = Callable[[Look], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,9 @@ class Page:
     """Of its place in the navigation; without one it has none."""
     under: str | None = None
     """The path of the page that it belongs to, which the navigation then marks."""
+    record: Record | None = None
+    """Puts on record that it is looked at, if that is worth a line, and says so: before it is shown, and before it is
+    kept up to date for somebody who was not shown it."""
 
     @property
     def template(self) -> str:
@@ -111,13 +115,13 @@ class Section:
     actions: list[Action] = field(default_factory=list)
 
     def page(
-        self, path: str, title: str, *, icon: str | None = None, under: str | None = None
+        self, path: str, title: str, *, icon: str | None = None, under: str | None = None, record: Record | None = None
     ) -> Callable[[Load], Load]:
         """A page for everybody who has signed in. Blocks of its template whose names begin with `live_` are rendered
         anew while it is open, and replaced where the page has `data-live="…"` with the rest of the name."""
 
         def add(load: Load) -> Load:
-            self.pages.append(Page(path, title, getattr(load, "__name__", ""), load, icon, under))
+            self.pages.append(Page(path, title, getattr(load, "__name__", ""), load, icon, under, record))
             return load
 
         return add

@@ -93,6 +93,41 @@ async def test_who_may_only_look_is_told_of_no_buttons(site: Served) -> None:
         assert "<form" not in "".join(first.values())
 
 
+async def test_a_stream_reveals_no_secret_that_is_not_on_record(site: Served) -> None:
+    @site.app.job
+    async def mail(password: str) -> dict[str, str]:
+        return {"password": password}
+
+    handle = await site.app.aenqueue(site.app.handler("mail").prepare(password="hunter2"))
+    await site.app.atick()
+    page = f"/jobs/{handle.id}?reveal=1"
+
+    async def lines() -> list[tuple[str, str | None]]:
+        return [(line.action, line.target) for line in await site.app.audit.alist()]
+
+    await sign_in(site)
+    for _ in range(2):
+        async with watching(site, page) as events:
+            _, first = await soon(anext(events))
+            assert "hunter2" in first["result"]
+        assert await lines() == [("reveal_secrets", str(handle.id))], "opened again, it is the same look"
+    await site.client.get(page)
+    assert len(await lines()) == 2, "a page that is asked for is another"
+    async with watching(site, page) as events:
+        await soon(anext(events))
+    assert len(await lines()) == 2
+
+    await sign_in(site, token_of("vera", "viewer"))
+    async with watching(site, page) as events:
+        _, first = await soon(anext(events))
+        assert "hunter2" not in "".join(first.values())
+    assert len(await lines()) == 2
+    missing = "/jobs/0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f?reveal=1"
+    await sign_in(site)
+    assert (await site.client.get("/dashboard/events", params={"page": missing})).status_code == 404
+    assert len(await lines()) == 2
+
+
 async def test_strangers_and_pages_that_are_not_there_have_no_stream(site: Served) -> None:
     assert (await site.client.get("/dashboard/events")).status_code == 401
     await sign_in(site)

@@ -42,14 +42,26 @@ class File:
     text: str | None = None
 
 
-@section.page("/jobs/{id}", "Job", under="/jobs")
+async def record(look: Look) -> bool:
+    """Who wants to see secrets is written down first."""
+    if not _reveals(look):
+        return False
+    if await look.run(commands.GetJob(_id(look))) is None:
+        raise not_found()
+    await look.services.app.engine.arun(commands.AddAudit(look.session.name, "reveal_secrets", str(_id(look)), {}))
+    return True
+
+
+def _reveals(look: Look) -> bool:
+    return look.session.operates and look.query.get("reveal") == "1"
+
+
+@section.page("/jobs/{id}", "Job", under="/jobs", record=record)
 async def job(look: Look) -> Context:
     job = await look.run(commands.GetJob(_id(look)))
     if job is None:
         raise not_found()
-    reveal = look.session.operates and look.query.get("reveal") == "1"
-    if reveal and not look.live:
-        await look.services.app.engine.arun(commands.AddAudit(look.session.name, "reveal_secrets", str(job.id), {}))
+    reveal = _reveals(look)
     seen = _plainly if reveal else masked
     worker = await _worker(look, job)
     children = await look.run(commands.ListJobs({"parent": str(job.id)}, None, CHILDREN + 1)) if _is_flow(job) else []
@@ -195,10 +207,10 @@ async def _files(look: Look, job: Job) -> list[File]:
     texts = 0
     for artifact in await look.run(commands.ArtifactsOfJobs([job.id])):
         shown, text = preview_of(artifact), None
-        if shown == "text" and texts < _TEXTS_SHOWN and not look.live:
+        if shown == "text" and texts < _TEXTS_SHOWN:
             texts += 1
             try:
-                text = masked_text(await read_text(look.services, artifact))
+                text = await read_text(look.services, artifact)
             except FileNotFoundError:
                 shown = None
         files.append(File(artifact, shown, text))
