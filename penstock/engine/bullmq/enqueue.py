@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.columns import COLUMNS
 from penstock.engine.bullmq.calls import Addition, now_ms, plain
 from penstock.engine.bullmq.names import to_bullmq, uuid_of
 from penstock.engine.bullmq.queues import meet
@@ -18,7 +19,10 @@ from penstock.job import Bulk, Enqueued, NewJob, Work
 KEPT = {"age": 7 * 24 * 3600}
 """Seconds that the record of an ended job is kept."""
 
-_OURS = ("owner", "org", "unique_key", "limit_key", "max_snoozes", "phase", "weight", "rollup", "options")
+_ITS_OWN = {"id", "kind", "queue", "args", "run_at", "priority", "max_attempts", "parent"}
+"""Which BullMQ has a place for. Quotas are refused."""
+OURS = tuple(column.name for column in COLUMNS if column.by == "caller" and column.name not in {*_ITS_OWN, "quota"})
+"""Which a job has under `penstock`."""
 _AT_ONCE = 1000
 
 
@@ -140,7 +144,7 @@ def options_of(job: NewJob) -> dict[str, Any]:
         opts["delay"] = ms
     if job.unique_key is not None:
         opts["de"] = {"id": unique_id(job)}
-    opts["penstock"] = {name: value for name in _OURS if (value := getattr(job, name)) is not None}
+    opts["penstock"] = {name: value for name in OURS if (value := getattr(job, name)) is not None}
     if job.parent is not None:
         opts["penstock"]["flow"] = str(job.parent)
     return opts

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import Addition, now_ms, plain
-from penstock.engine.bullmq.enqueue import existing, options_of, refuse
+from penstock.engine.bullmq.enqueue import OURS, existing, options_of, refuse
 from penstock.engine.bullmq.names import QueueKeys, as_v7, from_bullmq
 from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.queues import meet
@@ -150,15 +150,12 @@ def _pairs(flat: Sequence[object]) -> list[tuple[str, float]]:
 
 
 def _moved(record: Record) -> MovedJob:
-    about = record.about
     run_at = record.fields.get(_RUN_AT)
     created_at = moment(record.fields.get("timestamp") or 0)
     id = as_v7(record.uuid, int(created_at.timestamp() * 1000))
     job = NewJob(
         id=id, kind=record.kind, queue=record.queue, args=record.args_json.encode(),
         priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
-        max_attempts=record.max_attempts, max_snoozes=about.get("max_snoozes"), owner=about.get("owner"),
-        org=about.get("org"), unique_key=about.get("unique_key"), limit_key=about.get("limit_key"),
-        options=about.get("options"), phase=about.get("phase"), weight=about.get("weight"),
+        max_attempts=record.max_attempts, **{name: record.about.get(name) for name in OURS if name != "rollup"},
     )  # fmt: skip
     return MovedJob(job, record.attempts_made(), created_at)

@@ -11,7 +11,7 @@ from bullmq.job_scheduler import JobScheduler
 from penstock.cron import CatchUp, RecordedSchedule, Source
 from penstock.engine import commands as c
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.enqueue import enqueue, options_of
+from penstock.engine.bullmq.enqueue import OURS, enqueue, options_of
 from penstock.engine.bullmq.queues import known_queues, meet
 from penstock.engine.bullmq.record import Record, decode, moment
 from penstock.engine.bullmq.session import Session
@@ -39,7 +39,7 @@ class _About(msgspec.Struct, frozen=True):
     paused: bool = False
 
     def job(self, queue: str) -> NewJob:
-        known = ("priority", "max_attempts", "max_snoozes", "owner", "org", "limit_key", "unique_key", "options")
+        known = {"priority", "max_attempts", *OURS}
         options = {name: value for name, value in self.options.items() if name in known}
         return NewJob(kind=self.kind, args=msgspec.json.encode(self.args), queue=queue, **options)
 
