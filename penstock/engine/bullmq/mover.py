@@ -4,6 +4,7 @@ finds it stalled."""
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from penstock.engine.bullmq import calls
@@ -153,9 +154,10 @@ def _moved(record: Record) -> MovedJob:
     run_at = record.fields.get(_RUN_AT)
     created_at = moment(record.fields.get("timestamp") or 0)
     id = as_v7(record.uuid, int(created_at.timestamp() * 1000))
+    ours: dict[str, Any] = {name: record.about.get(name) for name in OURS if name != "rollup"}
     job = NewJob(
         id=id, kind=record.kind, queue=record.queue, args=record.args_json.encode(),
         priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
-        max_attempts=record.max_attempts, **{name: record.about.get(name) for name in OURS if name != "rollup"},
+        max_attempts=record.max_attempts, **ours,
     )  # fmt: skip
     return MovedJob(job, record.attempts_made(), created_at)
