@@ -82,7 +82,7 @@ class Rules:
     """What the lease holds and the worker does not know of goes back: its answer was lost."""
     gives_back_with_the_lease: bool = True
     spares_the_ended: bool = True
-    """Whatever is told of a job that has ended changes nothing: neither a cancellation nor a worker that has stopped."""
+    """What is told of a job that has ended changes nothing: neither a cancellation, nor that its worker has stopped."""
     ends_what_is_given_back: bool = True
     """A job that somebody cancelled is not run again when its run ends otherwise than by a success."""
     looks_into_the_mailbox: bool = True
@@ -206,7 +206,7 @@ class Model:
         rules = self.rules
         if what == "stop" and state.job is Job.DONE and not rules.spares_the_ended:
             return self._ended(state, Job.CANCELLED)
-        if state.job not in (Job.RUNNING, Job.READY):
+        if state.job not in (Job.RUNNING, Job.READY, Job.WAITING):
             return state
         if rules.asks_for_the_lease and state.lease != run.lease:
             return state
@@ -233,9 +233,9 @@ class Model:
 
 
 def explore(model: Model) -> int:
-    """All states; how many. Raises Broken for one in which a job counts twice, an accepted outcome is undone or an event
-    is had twice; and for one from which the job can never end even though nobody dies, nothing is lost and no lease of a
-    living worker ends."""
+    """All states; how many. Raises Broken for one in which a job counts twice, an accepted outcome is undone or an
+    event is had twice; and for one from which the job can never end even though nobody dies, nothing is lost and no
+    lease of a living worker ends."""
     start = State()
     before: dict[State, set[State]] = {start: set()}
     found = deque([start])
