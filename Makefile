@@ -65,7 +65,7 @@ lint: .venv/.ready
 types: .venv/.ready
 	$(BIN)/mypy
 
-test-django: .venv/.ready  ## a Django project's tests and its worker on Django 5.2, 6.0 and 6.1; needs a Python 3.12
+test-django: .venv/.ready  ## a Django project's tests and its worker on Django 5.2, 6.0 and 6.1, and Django's own tests of its tasks; needs a Python 3.12
 	@$(BIN)/python -m tests.interop.django.versions $(ARGS)
 
 # the release before the next one, for tests/versions: make previous-release VERSION=v0.1.0
