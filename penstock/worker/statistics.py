@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
+from typing import assert_never
 from uuid import UUID
 
 import msgspec
@@ -16,7 +17,20 @@ from penstock.errors import NotMigrated, PenstockError
 from penstock.job import JobState, Lease
 from penstock.worker.alike import alike
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Cancelled, Ending, Failed, Lane, Run, Settled, Stop, Succeeded, Suspending
+from penstock.worker.run import (
+    Cancelled,
+    Ending,
+    Failed,
+    Lane,
+    Parked,
+    Released,
+    Run,
+    Settled,
+    Snoozed,
+    Stop,
+    Succeeded,
+    Suspending,
+)
 
 log = logging.getLogger("penstock.worker")
 
@@ -111,8 +125,10 @@ class Statistics:
                 # snoozed or parked for the last time
                 counts.failed += 1
                 self._note_error(queue, run, "given up: it was put off for too long", None, True)
-            case _:
+            case Succeeded() | Snoozed() | Released() | Parked() | Settled():
                 return False
+            case _:
+                assert_never(ending)
         return run.begun
 
     def _note_error(self, queue: str, run: Run, message: str, type: str | None, given_up: bool) -> None:
