@@ -166,12 +166,12 @@ class ServerTooOld(PenstockError):
 class DatabaseUnavailable(PenstockError):
     """The database cannot be reached, or answers nobody. `sent` when it is not known whether it did what was asked."""
 
-    address = "DATABASE_URL"
+    what, address = "the database", "DATABASE_URL"
 
     def __init__(self, seconds: float, reason: str, *, sent: bool) -> None:
         done = "whether it did what it was asked to is not known" if sent else "nothing was written"
         super().__init__(
-            f"the database could not be reached within {seconds:.1f} s ({reason}); {done}. Check that it runs and that "
+            f"{self.what} could not be reached within {seconds:.1f} s ({reason}); {done}. Check that it runs and that "
             f"{self.address} says where; Penstock(database_timeout=…) is how long to try"
         )
         self.seconds = seconds

@@ -217,6 +217,7 @@ class BullmqEngine:
         """Says once when Redis is away, and when it is back. Workers try again by themselves; others wait for it here,
         for as long as their timeout is."""
         began, pause = time.monotonic(), 0.02
+        seconds = self.session().timeout
         while True:
             try:
                 given = await ask()
@@ -226,10 +227,10 @@ class BullmqEngine:
                     raise refused from error
                 reason = str(refused or " ".join(str(error).split()))
                 self.outage.begin(reason)
-                if self._timeout is None or self._works:
+                if self._works or (seconds is None and (self._timeout is None or not repeatable)):
                     raise
-                if not repeatable or time.monotonic() - began + pause > self._timeout:
-                    raise RedisUnavailable(self._timeout, reason, sent=True) from error
+                if seconds is not None and (not repeatable or time.monotonic() - began + pause > seconds):
+                    raise RedisUnavailable(seconds, reason, sent=True) from error
             else:
                 self._was_in = True
                 self.outage.end()

@@ -21,7 +21,7 @@ LOST = (ConnectionError, TimeoutError, ClusterDownError, BusyLoadingError, TryAg
 class RedisUnavailable(DatabaseUnavailable, OSError):
     """Redis cannot be reached, or answers nobody."""
 
-    address = "the address of Redis"
+    what, address = "Redis", "its address"
 
 
 class RedisRefuses(PenstockError):

@@ -15,7 +15,10 @@ _INSTEAD = {
     "database": "keep these jobs in Postgres",
 }
 
-_WAITS = (c.Suspend, c.Emit, c.Approve, c.ApproveMine, c.TakeCallback, c.Approvals, c.StepsOf)
+_WAITS = (
+    c.Suspend, c.Emit, c.Approve, c.ApproveMine, c.TakeCallback, c.Approvals, c.AskedOfJob, c.AskedOfMine, c.EventsOverview,
+    c.StepsOf,
+)  # fmt: skip
 _SEARCHES = (c.SearchSeenJobs, c.FlowJobs)
 _COUNTS = (c.ListUsage, c.SumUsage)
 

@@ -1,18 +1,23 @@
 """Connections of one event loop to Redis, and what is sent over them: several calls at once, in one round trip."""
 
+import asyncio
+import builtins
 import hashlib
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import ConnectionError, NoScriptError, RedisError
+from redis.exceptions import ConnectionError, NoScriptError, RedisError, TimeoutError
 
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import Call
 from penstock.engine.bullmq.names import Names, QueueKeys
+from penstock.engine.faults import UNSET, within
 from penstock.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,9 +38,13 @@ class Session:
         """When the next job of a queue is due that nobody can have before, as the last claim was told."""
         self.appetite: dict[str, int] = {}
         """How many jobs to ask a queue for at first."""
-        self._connections = connections
         self._timeout = timeout
-        self.client = self.connect(connections, timeout)
+        self._room = asyncio.Semaphore(connections)
+        self._answered_at = 0.0
+        self._loading = asyncio.Lock()
+        self._loaded_at = 0.0
+        # others are for what BullMQ's package asks
+        self.client = self.connect(2 * connections, timeout)
         self._queues: dict[str, Queue] = {}
 
     def connect(self, connections: int = 1, timeout: float | None = None) -> Any:
@@ -51,6 +60,12 @@ class Session:
             raise InvalidInput("url", f"has something that redis-py does not take: {error}") from error
         return client
 
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that Redis has for an answer."""
+        asked = within.get()
+        return self._timeout if asked is UNSET else asked
+
     def keys(self, queue: str) -> QueueKeys:
         return self.names.queue(queue)
 
@@ -62,10 +77,11 @@ class Session:
         """The answers in their order. `together`: nobody sees some of it, and all happen or none."""
         if not calls:
             return []
+        began = time.monotonic()
         answers = await self._send(calls, together)
         missing = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
         if missing:
-            await self._load()
+            await self._load(began)
             again = await self._send([calls[index] for index in missing], together)
             for index, answer in zip(missing, again, strict=True):
                 answers[index] = answer
@@ -79,23 +95,51 @@ class Session:
         words = [
             call.words if call.script is None else ("EVALSHA", digests[call.script], *call.words) for call in calls
         ]
+        answers: list[Any]
+        began = time.monotonic()
+        await self._enter(began)
         try:
-            if len(words) == 1:
-                return [await self.client.execute_command(*words[0])]
-            pipeline = self.client.pipeline(transaction=together)
-            for each in words:
-                pipeline.execute_command(*each)
-            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+            async with _answering(self._left(began)):
+                if len(words) == 1:
+                    answers = [await self.client.execute_command(*words[0])]
+                else:
+                    pipeline = self.client.pipeline(transaction=together)
+                    for each in words:
+                        pipeline.execute_command(*each)
+                    answers = await pipeline.execute(raise_on_error=False)
         except NoScriptError as error:
-            return [error]
+            answers = [error]
         except AttributeError as error:
             # redis-py, of a connection that another task has just found to be lost
             raise ConnectionError(f"the connection was lost: {error}") from error
+        finally:
+            self._room.release()
+        self._answered_at = time.monotonic()
         return answers
 
-    async def _load(self) -> None:
-        for source in _sources().values():
-            await self.client.script_load(source)
+    async def _enter(self, began: float) -> None:
+        """A queue of callers may be long: as long as anybody has an answer, that is no reason to give up."""
+        while True:
+            try:
+                async with _answering(self._left(began)):
+                    await self._room.acquire()
+                    return
+            except TimeoutError:
+                if not self._left(began):
+                    raise
+
+    def _left(self, began: float) -> float | None:
+        if self.timeout is None:
+            return None
+        return max(0.0, self.timeout - (time.monotonic() - max(began, self._answered_at)))
+
+    async def _load(self, missed_at: float) -> None:
+        """Of many who miss the scripts at once, one loads them."""
+        async with self._loading, _answering(self.timeout):
+            if self._loaded_at < missed_at:
+                for source in _sources().values():
+                    await self.client.script_load(source)
+                self._loaded_at = time.monotonic()
 
     def queue(self, queue: str) -> "Queue":
         """As BullMQ's package has it, for what is not done often."""
@@ -109,6 +153,15 @@ class Session:
 
     async def close(self) -> None:
         await self.client.aclose()
+
+
+@asynccontextmanager
+async def _answering(seconds: float | None) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except builtins.TimeoutError as error:
+        raise TimeoutError("it does not answer") from error
 
 
 @cache
