@@ -9,7 +9,7 @@ import pytest
 import penstock
 from penstock import Context, EngineCannot, JobFailed, NewJob, Penstock
 from penstock.engine.protocol import Capabilities
-from penstock.errors import InvalidFlow
+from penstock.errors import InvalidFlow, InvalidInput
 from penstock.flow import Flow
 from tests.kit.redis import fresh_redis
 from tests.kit.working import working
@@ -26,6 +26,21 @@ def test_a_handler_is_refused_before_the_first_job(options: dict[str, object], l
         with pytest.raises(EngineCannot, match="work") as refused:
             app.worker()
         assert refused.value.capability == lacks
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://u:s3#cret@h/0", "redis://u:s3?cret@h/0", "redis://u:s3/cret@h/0", "redis://u:s3[cret@h/0",
+        "redis://s3#cret@h/0", "redis://s3?cret@h/0", "redis://s3/cret@h/0", "redis+cluster://s3/cret@h",
+        "redis://u:s3cret@h:port/0", "redis://u:s3cret@h:65536/0", "redis://u:s3cret@[h/0",
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_read_is_refused_without_a_word_of_it(url: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^url: has a sign in the user or password") as refused:
+        Penstock(url)
+    assert refused.value.__context__ is None, "whose words are of the address"
+    assert not {"s3", "cret"} & set(re.split(r"\W", str(refused.value)))
 
 
 async def test_a_queue_and_a_schedule_are_refused_too() -> None:

@@ -20,7 +20,18 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> "Address":
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            odd = parts.port == 0 or parts.fragment or "@" in parts.path + parts.query
+        except ValueError:
+            odd = True
+        if odd:
+            # no word of what was read: it may be a piece of the password
+            raise InvalidInput(
+                "url",
+                "has a sign in the user or password that means something else there: write # as %23, / as %2F, ? as "
+                "%3F, [ as %5B, : as %3A and @ as %40; or its port is no number up to 65535",
+            )
         if parts.scheme not in REDIS or not parts.hostname:
             raise InvalidInput("url", "write it as redis://host:6379/0, rediss://… or redis+cluster://host:6379")
         query = dict(parse_qsl(parts.query))
