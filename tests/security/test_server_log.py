@@ -10,6 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from penstock import Flow, Penstock
+from penstock.engine.postgres.migrate import migrate
 from penstock.errors import InvalidInput
 from penstock.job import NewJob
 from tests.kit.fixtures import Connect
@@ -92,3 +93,77 @@ async def test_refused_requests_leave_no_arguments_there(
     written = log_since()
     assert "ERROR" in written
     assert SECRET not in written, [line for line in written.splitlines() if SECRET in line][:5]
+
+
+TASK = {"p_task_id": "01a1e011-4376-76a7-8b10-c6987fb0b9ff", "p_worker_id": SECRET}
+NUL = {SECRET: f"{SECRET}\0"}
+HUGE = 10**40 + 451
+UNFIT_CALLS: list[tuple[str, str | None, dict[str, Any]]] = [
+    ("heartbeat_task", None, TASK | {"p_task_id": SECRET}),
+    ("heartbeat_task", None, TASK | {"p_worker_id": f"{SECRET}\0"}),
+    ("heartbeat_task", None, TASK | {"p_task_id": {SECRET: SECRET}}),
+    ("complete_task", None, TASK | {"p_output": NUL}),
+    ("complete_task", None, TASK | {"p_output": [{SECRET + "\0": SECRET}]}),
+    ("claim_tasks", None, {"p_worker_id": SECRET, "p_max_tasks": SECRET}),
+    ("claim_tasks", None, {"p_worker_id": SECRET, "p_max_tasks": HUGE}),
+    ("claim_tasks", None, {"p_worker_id": SECRET, "p_max_tasks": 10.0**20}),
+    ("claim_tasks", None, {"p_worker_id": SECRET, "p_queues": SECRET}),
+    ("claim_tasks", None, {"p_worker_id": SECRET, "p_queues": [[SECRET], SECRET]}),
+    ("claim_tasks", None, {"p_worker_id": SECRET, "p_queues": [f"{SECRET}\0"]}),
+    ("send", "pgmq_public", {"queue_name": SECRET, "message": NUL}),
+    ("send", "pgmq_public", {"queue_name": SECRET, "message": {"of": SECRET}, "sleep_seconds": SECRET}),
+    ("send", "pgmq_public", {"queue_name": f"{SECRET}\0", "message": {}}),
+    ("send_batch", "pgmq_public", {"queue_name": "q", "messages": [NUL]}),
+    ("send_batch", "pgmq_public", {"queue_name": "q", "messages": SECRET}),
+    ("send_batch", "pgmq_public", {"queue_name": "q", "messages": [[{"of": SECRET}], {"of": SECRET}]}),
+    ("archive", "pgmq_public", {"queue_name": "q", "message_id": HUGE}),
+    ("archive", "pgmq_public", {"queue_name": "q", "message_id": SECRET}),
+]
+UNFIT_ROWS: list[tuple[str, dict[str, Any]]] = [
+    ("jobs", {"type": "export", "params": NUL}),
+    ("jobs", {"type": f"{SECRET}\0"}),
+    ("jobs", {"type": "export", "params": [SECRET]}),
+    ("jobs", {"type": "export", "params": {"of": SECRET}, "status": "complete"}),
+    ("job_tasks", {"job_id": SECRET, "task_type": SECRET}),
+    ("job_tasks", {"job_id": TASK["p_task_id"], "task_type": SECRET, "sequence": SECRET}),
+    ("job_tasks", {"job_id": TASK["p_task_id"], "task_type": SECRET, "sequence": HUGE, "input": {"of": SECRET}}),
+    ("job_artifacts", {"job_id": TASK["p_task_id"], "file_size_bytes": HUGE, "storage_path": SECRET}),
+    ("job_artifacts", {"job_id": TASK["p_task_id"], "duration_seconds": SECRET, "storage_path": SECRET}),
+]
+UNFIT_FILTERS = [
+    f"jobs?id=eq.{SECRET}",
+    f"jobs?id=in.({SECRET},{SECRET})",
+    f"jobs?created_at=gt.{SECRET}",
+    f"jobs?created_at=gt.2026-02-30 {SECRET}",
+    f"jobs?params=eq.{SECRET}",
+    f'jobs?params=eq.{{"of":"{SECRET}\\u0000"}}',
+    f"jobs?type=eq.{SECRET}%00",
+    f"job_tasks?sequence=lt.{SECRET}",
+    f"job_artifacts?file_size_bytes=lt.{HUGE}",
+    f"job_artifacts?duration_seconds=lt.{SECRET}",
+    "job_artifacts?duration_seconds=lt.1e451",
+]
+
+
+@pytest.mark.parametrize("who", ["a user", "the service"])
+async def test_neither_do_requests_in_postgrests_shape(
+    url: str, app: Penstock, api: Api, log_since: Callable[[], str], who: str
+) -> None:
+    @app.job(users=True)
+    def export(of: str = "") -> None: ...
+
+    migrate(url, with_=["pgmq", "supabase"])
+    asking = api.service if who == "the service" else api.user(f"alice {SECRET}")
+    answers = [
+        *[
+            await asking.post(f"/rest/v1/rpc/{name}", given, headers={"Content-Profile": schema or "public"})
+            for name, schema, given in UNFIT_CALLS
+        ],
+        *[await asking.post(f"/rest/v1/{view}", row) for view, row in UNFIT_ROWS],
+        *[await asking.get(f"/rest/v1/{filter}") for filter in UNFIT_FILTERS],
+    ]
+    assert all(400 <= answer.status_code < 500 for answer in answers), [answer.text for answer in answers]
+    written = log_since()
+    assert "ERROR" in written
+    for told in (SECRET, SECRET.partition("-")[0], str(HUGE), "1e451"):
+        assert told not in written, [line for line in written.splitlines() if told in line][:5]

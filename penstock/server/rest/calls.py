@@ -1,5 +1,5 @@
 """A call of a function as one statement. Its arguments are one parameter, the JSON object that was sent: Postgres takes
-it apart by the types that the catalogue names, as it does for PostgREST."""
+it apart by the types that the catalogue names, as it does for PostgREST. Whether they fit is seen before."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,6 +10,7 @@ from penstock.engine.postgres.statement import Statement
 from penstock.server.rest.answers import Answer, as_list, read_answer
 from penstock.server.rest.catalog import FUNCTIONS, SCHEMAS, Function
 from penstock.server.rest.errors import Refused
+from penstock.server.rest.values import refuse_unfit
 
 
 def schema_of(profile: str | None) -> str:
@@ -37,6 +38,8 @@ def function_of(schema: str, name: str, arguments: Mapping[str, Any]) -> Functio
     function = FUNCTIONS[schema].get(name)
     if function is None or not function.required <= arguments.keys() <= function.arguments.keys():
         raise missing(schema, name, arguments, function)
+    for argument, value in arguments.items():
+        refuse_unfit(function.arguments[argument], value)
     for argument, most in function.most.items():
         given = arguments.get(argument)
         if isinstance(given, int) and given > most:

@@ -11,6 +11,7 @@ from penstock.engine.postgres.statement import Statement
 from penstock.server.rest.answers import Answer, as_list, read_answer
 from penstock.server.rest.catalog import MAX_ROWS, VIEWS, View
 from penstock.server.rest.errors import Refused
+from penstock.server.rest.values import refuse_nul, refuse_unfit, refuse_unfit_text
 
 _OPERATORS = {"eq": "=", "neq": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _ASKED = ("select", "order", "limit", "offset", "columns", "on_conflict")
@@ -97,11 +98,15 @@ def _filter(view: View, name: str, column: str, value: str) -> tuple[str, Sequen
     operator, dot, operand = value.partition(".")
     type = view.columns[column]
     if operator in _OPERATORS and dot:
+        refuse_unfit_text(type, operand)
         return f'"{column}" {_OPERATORS[operator]} %s::{type}', [operand]
     if operator == "is" and operand in ("null", "not_null"):
         return f'"{column}" is {operand.replace("_", " ")}', []
     if operator == "in" and operand.startswith("(") and operand.endswith(")"):
-        return f'"{column}" = any(%s::{type}[])', [_listed(operand[1:-1])]
+        items = _listed(operand[1:-1])
+        for item in items:
+            refuse_unfit_text(type, item)
+        return f'"{column}" = any(%s::{type}[])', [items]
     raise _unread(column, value)
 
 
@@ -151,6 +156,7 @@ class Rows:
     """What is to be inserted: the names of all fields, and a JSON array in the sender's own words."""
 
     names: tuple[str, ...]
+    read: Sequence[dict[str, Any]]
     text: str
 
 
@@ -165,7 +171,7 @@ def read_rows(body: bytes) -> Rows:
         rows, text = [rows], f"[{text}]"
     if len(rows) > MAX_ROWS:
         raise Refused(400, "22023", f"at most {MAX_ROWS} rows at once, not {len(rows)}")
-    return Rows(tuple(dict.fromkeys(key for row in rows for key in row)), text)
+    return Rows(tuple(dict.fromkeys(key for row in rows for key in row)), rows, text)
 
 
 def insert(query: Query, rows: Rows, *, returning: bool) -> Statement[Answer]:
@@ -179,6 +185,10 @@ def insert(query: Query, rows: Rows, *, returning: bool) -> Statement[Answer]:
             raise Refused(400, "PGRST204", message, None, f"What can be inserted: {', '.join(sorted(view.insertable))}")
     if not rows.names:
         raise Refused(400, "PGRST102", "there is nothing in these rows")
+    refuse_nul(rows.text, rows.read)
+    for row in rows.read:
+        for key, value in row.items():
+            refuse_unfit(view.columns[key], value)
     names = ", ".join(f'"{each}"' for each in rows.names)
     types = ", ".join(f'"{each}" {view.columns[each]}' for each in rows.names)
     target = (

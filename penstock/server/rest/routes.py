@@ -21,6 +21,7 @@ from penstock.server.rest.calls import call, function_of, missing, read_argument
 from penstock.server.rest.catalog import Function, View
 from penstock.server.rest.errors import Refused, refused_of
 from penstock.server.rest.queries import Query, insert, read_query, read_rows
+from penstock.server.rest.values import refuse_nul
 
 STATEMENT_TIMEOUT = 8.0
 """Seconds, as Supabase has it for its users."""
@@ -41,6 +42,7 @@ async def call_function(name: str, request: Request) -> Response:
         body = await _body(request)
         arguments = read_arguments(body)
         function = function_of(schema, name, arguments)
+        refuse_nul(body.decode(), arguments)
         single = wants_one(request) and function.shape != "value"
         try:
             found = await _run(services, caller, call(schema, name, function, arguments, body), single=single)
