@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.artifacts import artifacts
+from penstock.cli.bench import bench
 from penstock.cli.db import db, migrate, on_database
 from penstock.cli.doctor import doctor
 from penstock.cli.enqueue import enqueue
@@ -36,6 +37,7 @@ cli.command()(tick)
 cli.command()(on_database(top))
 cli.command()(on_database(workers))
 cli.command()(on_database(doctor))
+cli.command()(on_database(bench))
 cli.command()(on_database(wake))
 cli.command()(migrate)
 cli.command()(on_database(move))

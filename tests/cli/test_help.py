@@ -30,7 +30,7 @@ def test_these_are_all_commands() -> None:
         "queues list", "queues pause", "queues resume", "queues set",
         "schedules list", "schedules add", "schedules remove", "schedules pause", "schedules resume", "schedules run",
         "artifacts list", "artifacts show", "artifacts url", "artifacts sweep",
-        "up", "server", "worker", "workers", "tick", "wake", "enqueue", "token", "init", "top", "doctor",
+        "up", "server", "worker", "workers", "tick", "wake", "enqueue", "token", "init", "top", "doctor", "bench",
     }  # fmt: skip
 
 
