@@ -42,7 +42,7 @@ tools:
 	@scripts/setup-tests
 	@scripts/get-chromium
 
-ENGINE := tests/engine tests/sql tests/app
+ENGINE := tests/engine tests/sql tests/app tests/conformance tests/interop/pgmq tests/server/rest
 
 test-matrix: .venv/.ready  ## the engine's tests on PostgreSQL 15 to 18, and on the newest behind PgBouncer in transaction mode
 	@set -e; for version in $(VERSIONS); do echo "PostgreSQL $$version"; \
