@@ -66,6 +66,13 @@ MUTANTS = [
         "two claims under a limit",
     ),
     Mutant(
+        "an enqueue tells no worker that waits",
+        "api/enqueue_plain",
+        "elsif v_waited then",
+        "a plain job while a worker goes to sleep",
+        "elsif false then",
+    ),
+    Mutant(
         "flows are not locked before their jobs",
         "flows/lock_flows",
         "if v_flows is not null then",

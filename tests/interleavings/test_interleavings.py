@@ -1,12 +1,14 @@
 """Every order in which two or three sessions can meet, and the orders that find out a broken engine."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import penstock.sql
 from tests.engine.hand import Hand
+from tests.interleavings import sleeps
 from tests.interleavings.explorer import Explorer, Program
 from tests.interleavings.mutants import MUTANTS, Mutant
 from tests.interleavings.pauses import with_pauses
@@ -71,3 +73,12 @@ def test_no_order_loses_a_job_or_counts_it_twice(name: str, hand: Hand, explorer
 def test_a_broken_engine_is_found_out(mutant: Mutant, hand: Hand, connect: Connect) -> None:
     with pytest.raises(AssertionError):
         explore(mutant.scenario, hand, make_explorer(connect, 1), mutant)
+
+
+def test_a_worker_that_sleeps_without_a_second_look_is_found_out(
+    hand: Hand, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "a plain job while a worker goes to sleep"
+    monkeypatch.setitem(SCENARIOS, name, partial(sleeps.falls_asleep, enqueue=sleeps.PLAIN, claims_again=False))
+    with pytest.raises(AssertionError, match="the worker sleeps"):
+        explore(name, hand, make_explorer(connect, 1))
