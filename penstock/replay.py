@@ -69,7 +69,7 @@ _LONGEST_QUESTION = 2000
 class Replay:
     """Of one run. Steps are told apart by their names; as long as a handler takes one at a time they are numbered, and
     another order than the remembered one is a mistake that is found. Of steps that run beside each other the order is
-    nobody's choice."""
+    nobody's choice, nor is that of what comes after them."""
 
     def __init__(self, job: ClaimedJob, lease: Lease, version: int | None = None, *, fresh: bool | None = None) -> None:
         self._job = job
@@ -83,6 +83,7 @@ class Replay:
         self._taken = 0
         self._under_way: list[str | None] = []
         self._taken_names: set[str] = set()
+        self._failed_names: set[str] = set()
         self._in_order = True
         self._unsaid: Step | None = None
 
@@ -94,7 +95,7 @@ class Replay:
 
     @contextmanager
     def taking(self, name: str | None = None) -> Iterator[None]:
-        """Around each step. One that failed may be taken again in the same run, by the same name."""
+        """Around each step. One that failed may be taken again in the same run by its name, and is the same step."""
         if name is not None and (name in self._under_way or name in self._taken_names):
             raise ReplayMismatch(
                 f"two steps are called {name!r}: the second would be given the result of the first; give each a name "
@@ -107,6 +108,10 @@ class Replay:
             yield
             if name is not None:
                 self._taken_names.add(name)
+        except BaseException:
+            if name is not None and name in self._numbers:
+                self._failed_names.add(name)
+            raise
         finally:
             self._under_way.remove(name)
 
@@ -128,10 +133,11 @@ class Replay:
         if self._steps is None:
             yield from self._load()
         assert self._steps is not None
-        self._taken += 1
         known = self._steps.get(name)
-        self._check(name, known)
-        self._numbers[name] = self._taken if self._in_order else None
+        if name not in self._failed_names:
+            self._taken += 1
+            self._check(name, known)
+            self._numbers[name] = self._taken if self._in_order else None
         if self._unsaid is not None:
             # the handler went on after a call that failed: from here on that is how it ended, whoever retries the job
             seen, self._unsaid = self._unsaid, None
@@ -154,6 +160,11 @@ class Replay:
     def call(self, name: str, jobs: Sequence[NewJob], said: Progress | None) -> Asking[list[Called]]:
         """What the jobs gave, in their order: CallFailed for one that did not succeed."""
         known = yield from self.recall(name)
+        if known is not None and len(known.output["ids"]) != len(jobs):
+            raise ReplayMismatch(
+                f"step {name!r} is of {len(jobs)} jobs now and was of {len(known.output['ids'])} in an earlier run: call "
+                "the same each time, and take from a step what it depends on"
+            )
         if known is None or known.waits:
             mine = [
                 replace(
@@ -230,10 +241,10 @@ class Replay:
                 )
         self._steps = {step.name: step for step in steps}
         self._by_number = {step.number: step for step in steps if step.number is not None}
-        if len(self._by_number) < len(steps):
-            self._in_order = False
 
     def _check(self, name: str, known: Step | None) -> None:
+        if known is not None and known.number is None:
+            self._in_order = False
         if not self._in_order:
             return
         before = self._by_number.get(self._taken)

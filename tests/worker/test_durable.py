@@ -150,6 +150,28 @@ async def test_a_call_that_failed_is_told_and_may_be_caught(app: Penstock) -> No
         assert await (await ask_twice.aenqueue()).aresult(20) == ["no", "no"]
 
 
+async def test_another_number_of_called_jobs_than_before_fails_with_both_numbers(app: Penstock) -> None:
+    files = [1, 2]
+
+    @app.job
+    async def double(n: int) -> int:
+        return 2 * n
+
+    @app.job
+    async def total(ctx: Context) -> list[int]:
+        called = [double.prepare(each) for each in files]
+        files.append(3)
+        return await ctx.gather(*called)
+
+    async with working(app, {"default": 1}):
+        handle = await total.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.FAILED))
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert "step 'call double' is of 3 jobs now and was of 2" in job.errors[-1]["error"]
+    assert job.attempt == 1
+
+
 async def test_a_called_job_is_retried_by_hand_and_its_caller_goes_on(app: Penstock) -> None:
     works = False
 
@@ -271,6 +293,49 @@ async def test_another_order_of_steps_fails_with_the_names_of_both(app: Penstock
     assert job is not None
     assert "'pack' now and was 'charge'" in job.errors[-1]["error"]
     assert job.attempt == 1
+
+
+async def test_steps_beside_each_other_end_the_order_only_of_what_comes_after_them(app: Penstock) -> None:
+    order = ["charge", "pack"]
+
+    @app.job
+    async def sell(ctx: Context) -> None:
+        for name in list(order):
+            await ctx.step(name, str, name)
+        await asyncio.gather(*(ctx.step(name, asyncio.sleep, 0) for name in ("label", "invoice")))
+        await ctx.sleep(0)
+        order.reverse()
+        await ctx.sleep(0)
+
+    async with working(app, {"default": 1}):
+        handle = await sell.aenqueue()
+        await until(lambda: _is(app, handle.id, JobState.FAILED))
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert "'pack' now and was 'charge'" in job.errors[-1]["error"]
+
+
+async def test_a_step_that_failed_and_was_taken_again_is_one_step(app: Penstock) -> None:
+    tries: list[int] = []
+
+    def charge() -> str:
+        tries.append(len(tries))
+        if len(tries) == 1:
+            raise ValueError("busy")
+        return "paid"
+
+    @app.job(max_attempts=1)
+    async def sell(ctx: Context) -> str:
+        try:
+            paid = await ctx.step("charge", charge)
+        except ValueError:
+            paid = await ctx.step("charge", charge)
+        await ctx.sleep(0)
+        return paid
+
+    async with working(app, {"default": 1}):
+        assert await (await sell.aenqueue()).aresult(20) == "paid"
+    assert len(tries) == 2
 
 
 async def test_a_job_of_another_version_is_left_to_a_worker_that_has_it(app: Penstock, url: str) -> None:
