@@ -162,8 +162,8 @@ class Replay:
         known = yield from self.recall(name)
         if known is not None and len(known.output["ids"]) != len(jobs):
             raise ReplayMismatch(
-                f"step {name!r} is of {len(jobs)} jobs now and was of {len(known.output['ids'])} in an earlier run: call "
-                "the same each time, and take from a step what it depends on"
+                f"step {name!r} is of {len(jobs)} jobs now and was of {len(known.output['ids'])} in an earlier run: "
+                "call the same each time, and take from a step what it depends on"
             )
         if known is None or known.waits:
             mine = [
