@@ -38,7 +38,7 @@ from penstock.storage import Artifacts, Storage, Store
 from penstock.storage.links import make_watch_token, signing_secret
 from penstock.usage import Meter
 from penstock.worker import Worker
-from penstock.worker.needs import check_needs
+from penstock.worker.needs import check_needs, checked_needs
 from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
 from penstock.workers import Workers
@@ -73,6 +73,8 @@ class Penstock(Declarations):
     `artifacts_kept` seconds, unless a job says otherwise.
     `database_timeout`, else PENSTOCK_DATABASE_TIMEOUT, else 5: seconds after which DatabaseUnavailable is raised when
     the database cannot be reached, or answers nobody. Workers, and handlers that they run, wait for it instead.
+    `needs`: what its handlers ask of the engine, such as "durable_waits" or "transactions", by the names in
+    `engine.capabilities`. Workers and servers refuse to start where the jobs are in an engine that lacks one of them.
 
     ```python
     app = Penstock()
@@ -99,11 +101,13 @@ class Penstock(Declarations):
         max_payload: int = MAX_PAYLOAD,
         artifacts: str | Path | Store | None = None,
         artifacts_kept: float | None = None,
+        needs: Iterable[str] = (),
     ) -> None:
         from penstock.engine.postgres.engine import PostgresEngine  # only now: it loads a driver
 
         quote_schema(schema)
         self.max_payload = max_payload
+        self._needs = checked_needs(needs)
         only_jobs = is_redis(url)
         if only_jobs:
             url, jobs = None, url
@@ -371,6 +375,7 @@ class Penstock(Declarations):
             self._failure_hooks,
             self._kinds.queues,
             self._end_hooks,
+            self._needs,
         )
 
     # Tables of the application's own.

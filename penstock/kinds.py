@@ -162,6 +162,8 @@ class Registry:
     queues: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What the code says of its queues."""
     end_hooks: Sequence[EndHook] = ()
+    needs: Sequence[str] = ()
+    """What the application says that it needs of the engine, beside what can be seen of its handlers."""
 
     def batch_size(self, queue: str) -> int:
         """How many jobs a slot of the queue may take at once."""

@@ -1,13 +1,36 @@
 """What an application needs of the engine that it is run on: refused by name before the first job."""
 
-from penstock.engine.protocol import Engine
-from penstock.errors import EngineCannot
+from collections.abc import Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+
+from penstock.engine.protocol import Capabilities, Engine
+from penstock.errors import EngineCannot, InvalidInput
 from penstock.kinds import Registry
+
+CAPABILITIES = [each.name for each in fields(Capabilities)]
+
+
+def checked_needs(needs: Iterable[str]) -> tuple[str, ...]:
+    named = (needs,) if isinstance(needs, str) else tuple(needs)
+    for name in named:
+        if name not in CAPABILITIES:
+            close = get_close_matches(name, CAPABILITIES, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(CAPABILITIES)}"
+            raise InvalidInput("needs", f"no engine has {name!r}: {hint}")
+    return named
 
 
 def check_needs(engine: Engine, registry: Registry) -> None:
-    """What can be seen without running a handler; the engine refuses the rest when it is asked for."""
+    """What is said, and what is seen without running a handler; the engine refuses the rest when it is asked for."""
     can = engine.capabilities
+    for name in registry.needs:
+        if not getattr(can, name):
+            raise EngineCannot(
+                name,
+                f"the application needs {name!r} (needs= of Penstock), which is not there where it has its jobs: "
+                "give it an engine that can, as Postgres is, or take it out of needs= if it does without",
+            )
     for kind, handler in registry.handlers.items():
         if handler.options.users and not can.users:
             raise EngineCannot(

@@ -28,6 +28,20 @@ def test_a_handler_is_refused_before_the_first_job(options: dict[str, object], l
         assert refused.value.capability == lacks
 
 
+def test_what_an_application_says_that_it_needs_is_refused_when_it_starts() -> None:
+    needs = ("leads", "durable_waits", "transactions")
+    with Penstock(fresh_redis(), needs=needs) as app:
+        app.job(kind="work")(lambda: None)
+        for start in (app.worker, app.tick, app.check_needs):
+            with pytest.raises(EngineCannot, match="'durable_waits'") as refused:
+                start()
+            assert refused.value.capability == "durable_waits"
+    with Penstock("postgresql://127.0.0.1:1/x", needs=needs) as app:
+        app.worker()
+    with pytest.raises(InvalidInput, match="did you mean 'durable_waits'"):
+        Penstock(needs=["durable_wait"])
+
+
 @pytest.mark.parametrize(
     "url",
     [
