@@ -85,7 +85,8 @@ begin
     penstock.caller, penstock.caller_orgs, penstock.is_callers, penstock.shown_error, penstock.payload_of,
     penstock.payload_text, penstock.as_array, penstock.filter_text, penstock.uuid7_floor, penstock.uuid_of_prefix, penstock.get_my_job, penstock.list_my_jobs, penstock.job_tree,
     penstock.artifacts_of_job, penstock.artifacts_shown, penstock.start,
-    penstock.start_batch, penstock.cancel_mine, penstock.retry_mine, penstock.approve_mine
+    penstock.start_batch, penstock.cancel_mine, penstock.retry_mine, penstock.approve_mine,
+    penstock.asked_of_mine
      to authenticated;
 end
 $$;

@@ -239,6 +239,17 @@ CREATE FUNCTION penstock.artifacts_shown(p_job uuid, p_flow boolean) RETURNS jso
 CREATE FUNCTION penstock.as_array(p_value jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 
+-- Name: asked_of_job(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.asked_of_job(p_job uuid) RETURNS TABLE(job uuid, kind text, queue text, owner text, org text, step text, question text, details jsonb, by text, since timestamp with time zone, until timestamp with time zone, cursor text)
+    LANGUAGE sql STABLE
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: asked_of_mine(uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.asked_of_mine(p_job uuid) RETURNS TABLE(job uuid, kind text, queue text, owner text, org text, step text, question text, details jsonb, by text, since timestamp with time zone, until timestamp with time zone, cursor text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: backlog(text[], integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.backlog(p_queues text[], p_most integer DEFAULT 10000) RETURNS TABLE(queue text, ready bigint, running bigint, oldest_ready_seconds double precision)
     LANGUAGE sql STABLE
@@ -548,6 +559,15 @@ CREATE FUNCTION penstock.errors_of(p_id uuid) RETURNS jsonb
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: events_overview(integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.events_overview(p_limit integer DEFAULT 100, p_keys integer DEFAULT 20) RETURNS TABLE(event text, key text, waiting integer, kept integer, since timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
@@ -3195,6 +3215,15 @@ REVOKE ALL ON FUNCTION penstock.as_array(p_value jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.as_array(p_value jsonb) TO service_role;
 GRANT ALL ON FUNCTION penstock.as_array(p_value jsonb) TO authenticated;
 
+-- Name: FUNCTION asked_of_job(p_job uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.asked_of_job(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.asked_of_job(p_job uuid) TO service_role;
+
+-- Name: FUNCTION asked_of_mine(p_job uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.asked_of_mine(p_job uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.asked_of_mine(p_job uuid) TO service_role;
+GRANT ALL ON FUNCTION penstock.asked_of_mine(p_job uuid) TO authenticated;
+
 -- Name: FUNCTION backlog(p_queues text[], p_most integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.backlog(p_queues text[], p_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.backlog(p_queues text[], p_most integer) TO service_role;
@@ -3375,6 +3404,10 @@ GRANT ALL ON FUNCTION penstock.error_says(p_id uuid, p_text text) TO service_rol
 -- Name: FUNCTION errors_of(p_id uuid); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.errors_of(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.errors_of(p_id uuid) TO service_role;
+
+-- Name: FUNCTION events_overview(p_limit integer, p_keys integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.events_overview(p_limit integer, p_keys integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.events_overview(p_limit integer, p_keys integer) TO service_role;
 
 -- Name: FUNCTION expire_lease(p_lease bigint); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.expire_lease(p_lease bigint) FROM PUBLIC;

@@ -101,12 +101,31 @@ async def test_its_owner_answers_where_the_owner_is_asked_and_nobody_else(api: A
     ):
         refused = await who.post(f"/api/jobs/{id}/approve", yes)
         assert refused.status_code == status, refused.text
+    seen = (await api.user().get(f"/api/jobs/{mine}/approval")).json()
+    assert (seen["question"], seen["step"], seen["by"], seen["owner"]) == (
+        "Publish it?",
+        "approve: Publish it?",
+        "owner",
+        "alice",
+    )
+    assert (await api.service.get(f"/api/jobs/{others}/approval")).json()["question"] == "Ship 1?"
+    for who, id, status in (
+        (api.nobody, mine, 401),
+        (api.user("bob"), mine, 404),
+        (api.user("bob", org="acme"), mine, 404),
+        (api.user("alice"), others, 404),
+        (api.service, str(uuid4()), 404),
+    ):
+        hidden = await who.get(f"/api/jobs/{id}/approval")
+        assert hidden.status_code == status, hidden.text
+        assert "it?" not in hidden.text
     for body in (yes | {"by": "root"}, {}):
         assert (await api.user().post(f"/api/jobs/{mine}/approve", body)).status_code in (403, 422)
     for who in (api.nobody, api.user()):
         assert (await who.get("/api/approvals")).status_code in (401, 403)
     answers = [await api.user().post(f"/api/jobs/{mine}/approve", yes) for _ in range(2)]
     assert [each.status_code for each in answers] == [200, 409]
+    assert (await api.user().get(f"/api/jobs/{mine}/approval")).status_code == 404, "it was answered"
     await adrain(app)
     assert (await api.user().get(f"/api/jobs/{mine}")).json()["output"] == "go"
 
@@ -174,7 +193,7 @@ async def test_a_jobs_page_tells_what_it_waits_for(app: Penstock, operator: Brow
     await app.aemit("paid", key="7", payload={"amount": 12})
     await adrain(app)
     page = (await operator.get(path)).text
-    assert "waits for a person (approve: Ship it?)" in page
+    assert "waits for a person: Ship it?" in page
     assert "Answer it" in page
     assert "amount" in page
     await app.operator("ada").aapprove(handle.id)

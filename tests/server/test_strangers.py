@@ -31,6 +31,7 @@ FOR_USERS = {
     ("DELETE", "/api/jobs/{id}"),
     ("POST", "/api/jobs/{id}/retry"),
     ("POST", "/api/jobs/{id}/approve"),
+    ("GET", "/api/jobs/{id}/approval"),
     ("GET", "/api/jobs/{id}/download"),
     ("GET", "/api/jobs/{id}/stream"),
     ("GET", "/api/artifacts/{id}"),

@@ -16,8 +16,8 @@ _INSTEAD = {
 }
 
 _WAITS = (
-    c.Suspend, c.Emit, c.Approve, c.ApproveMine, c.TakeCallback, c.Approvals, c.AskedOfJob, c.AskedOfMine, c.EventsOverview,
-    c.StepsOf,
+    c.Suspend, c.Emit, c.Approve, c.ApproveMine, c.TakeCallback, c.Approvals, c.AskedOfJob, c.AskedOfMine,
+    c.EventsOverview, c.StepsOf,
 )  # fmt: skip
 _SEARCHES = (c.SearchSeenJobs, c.FlowJobs)
 _COUNTS = (c.ListUsage, c.SumUsage)

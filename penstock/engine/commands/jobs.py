@@ -76,7 +76,8 @@ class TreeJob(msgspec.Struct, frozen=True):
 
 
 class TakenStep(msgspec.Struct, frozen=True):
-    """A step of a job: done, or it `waits` for what it is about. Of a call, the first of the jobs it called."""
+    """A step of a job: done, or it `waits` for what it is about. Of a call, the first of the jobs it called. While it
+    waits for an event, `output` is which; for a person, what they were asked."""
 
     name: str
     output: Any
@@ -144,6 +145,36 @@ class Approvals(Repeatable[list[AskedApproval]], frozen=True):
 
     after: str | None = None
     limit: int = 50
+
+
+class AskedOfJob(Repeatable[AskedApproval | None], frozen=True):
+    """What a job asks of people."""
+
+    job: UUID
+
+
+class AskedOfMine(Repeatable[AskedApproval | None], frozen=True):
+    """What a user's own job asks of them."""
+
+    job: UUID
+
+
+class EventsAt(msgspec.Struct, frozen=True):
+    """How many jobs wait for an event, and how many of it are kept for whoever comes to wait; counted to 1,000."""
+
+    event: str
+    key: str
+    waiting: int
+    kept: int
+    since: datetime
+    """The oldest of them."""
+
+
+class EventsOverview(Repeatable[list[EventsAt]], frozen=True):
+    """By event and key, so many of them, and so many keys of one event."""
+
+    limit: int = 100
+    keys: int = 20
 
 
 class JobTree(Repeatable[list[TreeJob]], frozen=True):

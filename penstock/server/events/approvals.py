@@ -14,7 +14,7 @@ from penstock.server.http.problems import Problem, not_found
 from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
 from penstock.server.jobs.shapes import encode
-from penstock.server.jobs.visible import visible_job
+from penstock.server.jobs.visible import run_for, visible_job
 
 router = APIRouter(route_class=CheckedRoute, tags=["events"])
 
@@ -45,6 +45,22 @@ async def approve_job(id: UUID, body: models.ApprovalRequest, caller: Caller, sh
 
 
 @router.get(
+    "/api/jobs/{id}/approval",
+    summary="What a job asks",
+    response_model=models.Asked,
+    responses=problems(404),
+)
+async def show_approval(id: UUID, caller: Caller, shared: Shared) -> Response:
+    """For whoever may answer: the service, or the job's owner where it asks its owner. 404 when it asks nothing, or
+    others."""
+    await visible_job(shared, caller, id)
+    asked = await run_for(shared, caller, service=commands.AskedOfJob(id), user=commands.AskedOfMine(id))
+    if asked is None:
+        raise Problem(404, "the job asks you nothing")
+    return Response(encode(_shape(asked)), media_type=_JSON)
+
+
+@router.get(
     "/api/approvals",
     summary="What waits for a person",
     response_model=models.ApprovalPage,
@@ -58,9 +74,10 @@ async def list_approvals(
 ) -> Response:
     """With the service key: what jobs ask and nobody has answered, jobs that came first before others."""
     asked = await shared.app.engine.arun(commands.Approvals(cursor, limit + 1))
-    shown = [
-        {name: value for name, value in msgspec.structs.asdict(each).items() if name != "cursor"}
-        for each in asked[:limit]
-    ]
     more = asked[limit - 1].cursor if len(asked) > limit else None
+    shown = [_shape(each) for each in asked[:limit]]
     return Response(encode({"approvals": shown, "next_cursor": more}), media_type=_JSON)
+
+
+def _shape(asked: commands.AskedApproval) -> dict[str, object]:
+    return {name: value for name, value in msgspec.structs.asdict(asked).items() if name != "cursor"}

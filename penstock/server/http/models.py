@@ -300,8 +300,11 @@ class Workers(BaseModel):
     workers: list[Worker]  # type: ignore[valid-type]
 
 
+Asked = _telling("AskedApproval", AskedApproval, without=("cursor",))
+
+
 class ApprovalPage(BaseModel):
-    approvals: list[_telling("AskedApproval", AskedApproval, without=("cursor",))]  # type: ignore[valid-type]
+    approvals: list[Asked]  # type: ignore[valid-type]
     next_cursor: str | None = Field(description="Pass it as `cursor` for the next page; null on the last one.")
 
 

@@ -18,7 +18,7 @@ VIEW = re.compile(r"((?:^--[^\n]*\n)*)^create (?:or replace )?view penstock\.(\w
 SECTIONS = {
     "Enqueueing": "enqueue enqueue_jobs enqueue_plain next_turn take_turns",
     "For users, within their rights and quotas": "start start_for start_batch cancel_mine retry_mine get_my_job "
-    "list_my_jobs",
+    "list_my_jobs asked_of_mine approve_mine",
     "Who calls": "caller caller_orgs caller_or_refuse is_callers shown",
     "Looking": "get_job list_jobs search_jobs job_tree workers queue_stats backlog scale_of parked_jobs watch "
     "sum_usage statistics_series depth_series error_groups queue_overview",

@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from penstock import Flow, Penstock
+from penstock import Context, Flow, Penstock
 from penstock.engine import commands
 from penstock.server import Server
 from penstock.server.dashboard.live import View
@@ -97,6 +97,36 @@ async def test_many_schedules_come_a_page_at_a_time(app: Penstock, operator: Bro
     assert "number 50" in second
     assert "number 49" not in second
     assert 'rel="next"' not in second
+
+
+async def test_what_waits_for_an_event_and_what_nobody_waited_for_is_listed_by_event_and_key(
+    app: Penstock, operator: Browser
+) -> None:
+    @app.job
+    async def ship(ctx: Context, order: int) -> None:
+        await ctx.wait_for("paid", key=f"order-{order}", name="payment")
+
+    @app.job
+    async def ask(ctx: Context) -> bool:
+        return bool(await ctx.approve("Ship it?", name="the boss"))
+
+    handles = [await app.aenqueue(job) for job in (ship.prepare(7), ship.prepare(7), ship.prepare(8), ask.prepare())]
+    await app.atick(limit=10)
+    for key in ("", "a", "a"):
+        await app.aemit("tick", key=key)
+    page = (await operator.get("/approvals")).text
+    rows = re.findall(r'<tr data-key="(\w+) ([\w-]*)">.*?"Jobs that wait">(\d+)</td>.*?"Kept">(\d+)<', page, re.DOTALL)
+    assert rows == [
+        ("paid", "order-7", "2", "0"), ("paid", "order-8", "1", "0"), ("tick", "", "0", "1"), ("tick", "a", "0", "2"),
+    ]  # fmt: skip
+    waiting = (await operator.get(f"/jobs/{handles[0].id}")).text
+    assert "waits for paid order-7" in waiting
+    assert '<b>payment</b> <span class="mono">paid order-7</span>' in waiting
+    assert "waits for a person: Ship it?" in (await operator.get(f"/jobs/{handles[3].id}")).text
+    few = await app.engine.arun(commands.EventsOverview(limit=3, keys=1))
+    assert [(each.event, each.key) for each in few] == [("paid", "order-7"), ("tick", "")]
+    few = await app.engine.arun(commands.EventsOverview(limit=3))
+    assert [each.key for each in few] == ["order-7", "order-8", ""]
 
 
 async def test_usage_is_summed_by_kind_and_organisation(app: Penstock, operator: Browser) -> None:

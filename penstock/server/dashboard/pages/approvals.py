@@ -1,4 +1,4 @@
-"""What jobs ask of people, with a form for the answer."""
+"""What jobs wait for from outside: answers of people, with a form for each, and events."""
 
 from penstock.engine import commands
 from penstock.errors import NothingAsked
@@ -15,7 +15,13 @@ async def approvals(look: Look) -> Context:
     after = look.query.get("after") or None
     asked = await look.run(commands.Approvals(after, SHOWN + 1))
     rows = [(each, masked(each.details)) for each in asked[:SHOWN]]
-    return {"rows": rows, "next": asked[SHOWN - 1].cursor if len(asked) > SHOWN else None, "after": after}
+    events = await look.run(commands.EventsOverview()) if after is None else []
+    return {
+        "rows": rows,
+        "events": events,
+        "next": asked[SHOWN - 1].cursor if len(asked) > SHOWN else None,
+        "after": after,
+    }
 
 
 @section.action("/approvals/answer")

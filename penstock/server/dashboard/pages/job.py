@@ -186,9 +186,10 @@ def _what_it_waits_for(step: TakenStep) -> str:
         case "sleep":
             return "sleeps until"
         case "approval":
-            return f"waits for a person ({step.name})" + (", at most until" if step.until else "")
+            return f"waits for a person: {step.output['question']}" + (", at most until" if step.until else "")
         case "event":
-            return step.name.replace("wait for", "waits for", 1) + (", at most until" if step.until else "")
+            event = f"waits for {step.output['event']} {step.output['key']}".rstrip()
+            return event + (", at most until" if step.until else "")
     return f"waits for the jobs it called ({step.name})"
 
 

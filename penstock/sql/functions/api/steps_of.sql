@@ -1,12 +1,16 @@
 -- What a job has done and waits for so far, in its order, for whoever looks at it. `waits`: what it waits for is not there yet; `until`:
--- when it gives up, or wakes. Of a call, `jobs` are those it called.
+-- when it gives up, or wakes. Of a call, `jobs` are those it called. While it waits for an event, `output` is which: {event, key}; for
+-- an approval, what was asked.
 create or replace function penstock.steps_of(p_job uuid)
 returns table (name text, output jsonb, done_at timestamptz, kind text, waits boolean, until timestamptz, jobs jsonb)
 language sql stable
 as $$
   select s.name,
-         case s.kind when 'event' then s.output->'payload' when 'approval' then s.output->'payload'
-                     when 'sleep' then null when 'call' then null else s.output end,
+         case when s.kind in ('event', 'approval') and s.output ?| '{emitted_at,timed_out}' then s.output->'payload'
+              when s.kind = 'event' then jsonb_build_object('event', s.output->'event', 'key', coalesce(s.output->>'key', ''))
+              when s.kind = 'approval' then s.output->'about'
+              when s.kind in ('sleep', 'call') then null
+              else s.output end,
          s.done_at, s.kind,
          case s.kind when 'sleep' then (s.output->>'until')::timestamptz > penstock.clock()
                      when 'call' then coalesce(called.unfinished > 0, false)
