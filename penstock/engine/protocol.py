@@ -17,40 +17,41 @@ from penstock.keeper import Keeper
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What an engine can do. Code asks for these, never which engine it has."""
+    """What an engine can do. Code asks for these, never which engine it has. Each engine states all of them: one that
+    is added is nobody's who did not say so."""
 
     transactions: bool
     """ctx.transaction(): a connection whose writes are committed with the job's completion."""
     leads: bool
     """Its workers do what happens by itself: due jobs, lost leases, schedules, history. Else somebody else does."""
-    database: bool = True
+    database: bool
     """There is SQL behind it: the server, its dashboard, jobs that move to another queue, operations that go on in the
     background."""
-    users: bool = True
+    users: bool
     """Users start and see jobs of their own, and no others."""
-    artifacts: bool = True
+    artifacts: bool
     """Files of jobs: ctx.artifact()."""
-    durable_waits: bool = True
+    durable_waits: bool
     """ctx.sleep, ctx.call, ctx.wait_for and approvals: a job that leaves its worker and comes back."""
-    search: bool = True
+    search: bool
     """Jobs found by what they say: arguments, errors, parents, however long ago."""
-    statistics: bool = True
+    statistics: bool
     """How many runs ended how, how long they took, groups of errors, usage."""
-    quotas: bool = True
+    quotas: bool
     """How much of an owner's may run."""
-    key_limits: bool = True
+    key_limits: bool
     """max_running_per_key, rate_per_key and fair_by of a queue."""
-    queue_settings: bool = True
-    """lease_length, keep and parked_timeout of a queue."""
-    catch_up: bool = True
+    queue_settings: bool
+    """lease_length and keep of a queue."""
+    catch_up: bool
     """catch_up="none" and "all" of a schedule; "one" is for every engine."""
-    idempotency_keys: bool = True
+    idempotency_keys: bool
     """idempotency_key: the same request twice is one job."""
-    claim_by_kind: bool = True
+    claim_by_kind: bool
     """A worker may take jobs of some kinds alone out of a queue."""
-    after_existing: bool = True
+    after_existing: bool
     """A job may wait for jobs that were enqueued before it, and several may wait for the same one."""
 
 

@@ -57,10 +57,17 @@ async def _bullmq(_: str, folder: Path) -> AsyncIterator[Bench]:
         yield Bench(app.engine, app)
 
 
+@asynccontextmanager
+async def _bullmq_beside(url: str, folder: Path) -> AsyncIterator[Bench]:
+    async with Penstock(url, jobs=fresh_redis(), artifacts=folder) as app:
+        yield Bench(app.engine, app)
+
+
 ENGINES: dict[str, Callable[[str, Path], AbstractAsyncContextManager[Bench]]] = {
     "postgres": _postgres,
     "http": _http,
     "bullmq": _bullmq,
+    "bullmq beside postgres": _bullmq_beside,
 }
 
 

@@ -43,7 +43,11 @@ _KEPT_OPEN = 4.0
 class HttpEngine:
     """`arun` and `run` run the commands that a worker needs. `url` is where the API is."""
 
-    capabilities = Capabilities(transactions=False, leads=False, database=False)
+    capabilities = Capabilities(
+        transactions=False, leads=False, database=False, users=True, artifacts=True, durable_waits=True, search=True,
+        statistics=True, quotas=True, key_limits=True, queue_settings=True, catch_up=True, idempotency_keys=True,
+        claim_by_kind=True, after_existing=True,
+    )  # fmt: skip
     faults = Faults()
 
     def __init__(self, url: str, key: str, *, patience: float = PATIENCE, outage: Outage | None = None) -> None:

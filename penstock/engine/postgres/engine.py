@@ -58,7 +58,11 @@ class PostgresEngine:
     without one, for workers, it is tried for longer. `outage`: shared by engines of the same database, for their log.
     """
 
-    capabilities = Capabilities(transactions=True, leads=True)
+    capabilities = Capabilities(
+        transactions=True, leads=True, database=True, users=True, artifacts=True, durable_waits=True, search=True,
+        statistics=True, quotas=True, key_limits=True, queue_settings=True, catch_up=True, idempotency_keys=True,
+        claim_by_kind=True, after_existing=True,
+    )  # fmt: skip
     faults = FAULTS
     keeper: Keeper | None = None
 

@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from penstock.engine import protocol
 from penstock.engine.bullmq.engine import BullmqEngine
@@ -15,6 +15,7 @@ ENGINES: dict[str, Capabilities] = {
     "Postgres": PostgresEngine.capabilities,
     "HTTP": HttpEngine.capabilities,
     "BullMQ": BullmqEngine.capabilities,
+    "BullMQ beside Postgres": replace(BullmqEngine.capabilities, artifacts=True),
 }
 """As users know them."""
 
@@ -34,8 +35,7 @@ def page() -> str:
             "and the same suite checks that.",
             "",
             "A worker over HTTP does what its server's database does: only what takes a connection of its own is",
-            "missing there. [BullMQ](../guides/bullmq.md) has a guide of its own; with a database beside it there are",
-            "artifacts as well.",
+            "missing there. [BullMQ](../guides/bullmq.md) has a guide of its own, also with a database beside it.",
             "",
             table(["Capability", "", *ENGINES], rows),
         ]
