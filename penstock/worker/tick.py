@@ -13,6 +13,7 @@ from penstock.engine import commands
 from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, JobState, Lease
+from penstock.json import loads
 from penstock.kinds import Registry
 from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
@@ -200,8 +201,12 @@ class Tick:
 
 
 def _was_given_back(job: ClaimedJob) -> bool:
-    """Whether a run of it was ended before at no cost of an attempt, which must not go on for ever."""
-    return job.claims - job.attempt - job.snoozes > 0
+    """Whether a run of it was ended before at no cost of an attempt, which must not go on for ever. One that ended
+    itself to wait was not."""
+    ended = job.claims - job.attempt - job.snoozes
+    if ended > 0 and job.options is not None:
+        ended -= loads(job.options).get("waits", 0)
+    return ended > 0
 
 
 async def tick(

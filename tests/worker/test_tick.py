@@ -225,6 +225,20 @@ async def test_what_was_cut_off_before_is_not_started_late_again(
     assert [each.kind for each in await app.atick(budget=20)] == ["again"]
 
 
+async def test_what_waited_before_is_started_late_as_any_other(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = Late(monkeypatch)
+
+    @app.job
+    async def doze(ctx: Context) -> None:
+        await ctx.sleep(0)
+        budget.is_late = True
+        await ctx.sleep(0)
+
+    job = await doze.aenqueue()
+    assert [each.error for each in await app.atick(budget=20)] == [None] * 3
+    assert (await job.arefresh()).state is JobState.SUCCEEDED
+
+
 async def test_a_slow_job_does_not_keep_others_from_free_slots(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     done = asyncio.Event()
     looks = Looks(app.engine, monkeypatch)

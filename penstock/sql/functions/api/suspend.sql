@@ -102,6 +102,8 @@ begin
   update penstock.jobs as j
      set state = suspend.state, turn = penstock.next_turn(), run_at = suspend.run_at, lease = null, counted = false,
          attempt = j.attempt - 1, parked_since = null, parked_reason = null, waiting_on = v_job.waiting_on, rollup = v_job.rollup,
+         -- how often, beside snoozes: a claim that is neither these nor an attempt was given back unfinished
+         options = coalesce(j.options, '{}') || jsonb_build_object('waits', coalesce((j.options->>'waits')::int, 0) + 1),
          progress = case when v_kind = 'call' and v_new then penstock.rollup_progress(v_job.rollup, j.progress) else j.progress end
    where j.id = p_id;
   if v_job.watched then
