@@ -59,6 +59,22 @@ async def follow(bucket: str, shared: Shared, token: Annotated[str, Query(max_le
         return shown(refused_of(error, None))
 
 
+@router.post(f"/storage/v1/object/{BUCKET}/{{path:path}}")
+@router.put(f"/storage/v1/object/{BUCKET}/{{path:path}}")
+@router.post(f"/storage/v1/object/upload/sign/{BUCKET}/{{path:path}}")
+async def upload(path: str) -> Response:
+    """Refused before a byte of it is read: any size of file would go through the server."""
+    del path
+    return shown(Refused(405, "MethodNotAllowed", _NO_UPLOADS, headers={"Allow": ""}))
+
+
+_NO_UPLOADS = (
+    "files are not uploaded here: store the bytes where the application's artifacts are (PENSTOCK_ARTIFACTS), then "
+    "insert into job_artifacts with their storage_path and file_size_bytes; a handler of Penstock's does both by "
+    "ctx.artifacts.put(name, data)"
+)
+
+
 class _Asked(msgspec.Struct, rename="camel"):
     expires_in: Annotated[int, msgspec.Meta(gt=0)]
 

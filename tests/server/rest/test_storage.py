@@ -66,6 +66,16 @@ async def test_nobody_else_gets_one(api: Api, path: str) -> None:
         assert (await link(api.service, path, seconds)).status_code == 400, seconds
 
 
+async def test_an_upload_is_told_where_files_go_instead(api: Api) -> None:
+    for method, where in (
+        ("POST", "job-artifacts"), ("PUT", "job-artifacts"), ("POST", "upload/sign/job-artifacts"),
+    ):  # fmt: skip
+        answer = await api.service(method, f"/storage/v1/object/{where}/a/chapter 1.mp3", content=b"ID3")
+        told = answer.json()
+        assert (answer.status_code, told["error"]) == (405, "MethodNotAllowed"), where
+        assert "insert into job_artifacts" in told["message"]
+
+
 async def test_a_link_that_was_changed_or_is_over_leads_nowhere(
     api: Api, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
