@@ -25,10 +25,13 @@ def shown(value: float | None, form: str) -> str:
     return "" if value is None else f"{value:{form}}"
 
 
-def merge(target: Path, results: dict[str, Any]) -> None:
-    """Writes these results, and leaves what another benchmark has written into the same file."""
+def merge(target: Path, results: dict[str, Any], by_system: str = "") -> None:
+    """Writes these results, and leaves what another benchmark has written into the same file; of what there is of that
+    name, by systems, also those that were not measured anew."""
     target.parent.mkdir(parents=True, exist_ok=True)
     others = json.loads(target.read_text()) if target.exists() else {}
+    if by_system:
+        results = {**results, by_system: {**others.get(by_system, {}), **results[by_system]}}
     target.write_text(json.dumps({**others, **results}, indent=2) + "\n")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench import durable
+from bench import durable, durable_waiting
 from bench.processes import Failed
 
 ROOT = Path(__file__).parent.parent.parent
@@ -63,8 +63,8 @@ def test_who_crashes_is_told_of_and_keeps_nobody_from_being_measured(
     monkeypatch.setattr(durable, "measured", measured)
     monkeypatch.setattr(durable, "python_of", lambda _: "python")
     monkeypatch.setattr(durable, "fresh_database", lambda server, _: server)
-    monkeypatch.setattr(durable.durable_waiting, "claims_beside", lambda *_: 0.9)
-    monkeypatch.setattr(durable.durable_waiting, "waking_and_idle", waking_and_idle)
+    monkeypatch.setattr(durable_waiting, "claims_beside", lambda *_: 0.9)
+    monkeypatch.setattr(durable_waiting, "waking_and_idle", waking_and_idle)
     results = tmp_path / "durable.json"
     monkeypatch.setattr(sys, "argv", ["bench.durable", "--server", "nowhere", "--results", str(results)])
     durable.main()

@@ -6,11 +6,13 @@ from pathlib import Path
 from bench import snapshot, steady
 
 ROOT = Path(__file__).parent.parent.parent
+SHORT = "snapshot_0.05_minutes"
 
 
 def test_the_snapshot_benchmark_tells_how_a_flow_fares_and_leaves_what_others_wrote(tmp_path: Path) -> None:
     results = tmp_path / "engine.json"
-    results.write_text('{"ratio": 0.9, "snapshot_p99_ratio": 7}')
+    others = {"awa": {"rate": 7}, "penstock": {"rate": 7}}
+    results.write_text(json.dumps({"ratio": 0.9, "snapshot_p99_ratio": 7, "snapshot": others, SHORT: others}))
     short = ["--minutes", "0.05", "--rate", "100", "--systems", "penstock"]
     where = ["--folder", str(tmp_path / "postgres"), "--results", str(results)]
     done = subprocess.run(
@@ -19,9 +21,11 @@ def test_the_snapshot_benchmark_tells_how_a_flow_fares_and_leaves_what_others_wr
     assert done.returncode == 0, done.stderr
     measured = json.loads(results.read_text())
     assert measured["ratio"] == 0.9, "of another benchmark"
-    assert measured["snapshot_p99_ratio"] != 7, "measured anew"
-    assert "snapshot_enqueue_ratio" in measured
-    ours = measured["snapshot"]["penstock"]
+    assert measured["snapshot_p99_ratio"] == 7, "of ten minutes"
+    assert measured["snapshot"] == others
+    assert measured[SHORT]["awa"] == others["awa"], "measured by another run"
+    assert measured[f"{SHORT}_goals_met"].keys() == {goal.name for goal in (*snapshot.GOALS, snapshot.DEAD_ROWS)}
+    ours = measured[SHORT]["penstock"]
     assert ours["rate"] == 100
     assert [part["held"] for part in ours["parts"]] == [False] + 9 * [True] + 2 * [False]
     for figure in ("p50_ms", "p99_ms", "enqueue_ms", "run_per_s"):
@@ -30,6 +34,20 @@ def test_the_snapshot_benchmark_tells_how_a_flow_fares_and_leaves_what_others_wr
     assert ours["dead_rows_per_job"] >= 0
     assert set(ours["bytes_per_job"]) == {"before", "held", "after"}
     assert all(len(sizes) == 3 for sizes in ours["tables_mb"].values())
+
+
+def test_the_ratios_of_the_usual_time_are_told_by_their_names() -> None:
+    ours = {
+        "snapshot_p99_ratio": 1.5,
+        "snapshot_enqueue_ratio": 2.5,
+        "snapshot_rate_ratio": 1.0,
+        "dead_rows_per_job": 1.9,
+    }
+    told = snapshot.written({"penstock": ours}, snapshot.MINUTES)
+    assert told["snapshot"] == {"penstock": ours}
+    assert (told["snapshot_p99_ratio"], told["snapshot_enqueue_ratio"]) == (1.5, 2.5)
+    assert [name for name, met in told["snapshot_goals_met"].items() if not met] == ["snapshot_enqueue_ratio"]
+    assert snapshot.written({"awa": {}}, snapshot.MINUTES) == {"snapshot": {"awa": {}}}, "ours are those of another run"
 
 
 def seen(ran: int, dead: int, disk: int, *, held: bool) -> steady.Part:
