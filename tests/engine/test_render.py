@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import uuid4
 
@@ -75,6 +76,20 @@ def test_every_command_is_something_that_postgres_can_be_told_and_gives_what_it_
                 assert not missing, f"{kind.__name__} is given no {missing}"
             else:
                 assert columns, kind
+
+
+_READ_PLAINLY = {
+    "all_jobs", "artifacts", "audit", "channels", "jobs", "kinds", "leases_now", "operations", "queues", "schedules",
+    "usage_log", "usage_so_far", "usage_sums",
+}  # fmt: skip
+"""What docs/decisions/031 promises to programs of the version before, beside functions/api."""
+
+
+def test_programs_read_no_other_tables_than_those_they_are_promised() -> None:
+    texts = "\n".join(render(any_of(kind)).text for kind in COMMANDS)
+    assert set(re.findall(r"\b(?:from|join)\s+penstock\.(\w+)\b(?!\s*\()", texts)) == _READ_PLAINLY
+    page = (Path(__file__).parents[2] / "docs/decisions/031-a-contract-between-versions.md").read_text("utf-8")
+    assert {name for name in _READ_PLAINLY if f"`{name}`" not in page} == set()
 
 
 @pytest.mark.parametrize(
