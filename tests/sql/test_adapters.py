@@ -34,7 +34,7 @@ def test_an_adapter_is_added_remembered_and_removed(
     command: Command, empty_url: str, connection: psycopg.Connection[Any]
 ) -> None:
     [added] = command.lines("migrate", "--with", "pgmq")
-    assert "pgmq 0001_messages, pgmq functions" in added
+    assert "pgmq 0001_messages, pgmq 0002_arguments, pgmq functions" in added
     assert has_schema(connection, "pgmq")
     # it is idempotent, asked for or not
     for again in (["migrate", "--with", "pgmq"], ["migrate"]):
@@ -46,7 +46,8 @@ def test_an_adapter_is_added_remembered_and_removed(
     assert "adapter" not in command("doctor").stdout
     assert command.lines("migrate", "--without", "pgmq") == ["schema penstock: is up to date"]
     with Penstock(empty_url) as app:
-        assert app.migrate(with_=["pgmq"]).applied == ("pgmq 0001_messages", "pgmq functions")
+        added_again = ("pgmq 0001_messages", "pgmq 0002_arguments", "pgmq functions")
+        assert app.migrate(with_=["pgmq"]).applied == added_again
 
 
 def test_an_adapter_of_another_version_is_brought_up_to_date(

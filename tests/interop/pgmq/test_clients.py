@@ -115,6 +115,7 @@ async def test_the_async_client_of_tembo(place: dict[str, Any], async_pool: Any,
     # pgmq has four set_vt() since 1.8, and this client does not say which of them it means
     with pytest.raises(asyncpg.AmbiguousFunctionError):
         await tembo.set_vt(queue, sent, 0)
+    assert await async_pool.fetch("select pgmq.set_vt($1, $2::bigint, $3::integer)", queue, sent, 0) == []
 
 
 def test_the_client_of_pgmq(client: Any, queue: str) -> None:

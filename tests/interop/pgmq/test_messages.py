@@ -159,6 +159,7 @@ def test_queues_are_created_listed_and_dropped(sql: Sql) -> None:
     made = {"plain": "create", "non": "create_non_partitioned", "Un-Logged": "create_unlogged"}
     for name, function in made.items():
         sql(f"select pgmq.{function}(%s)", name)
+    sql("select pgmq.create_partitioned('parted', '10 seconds', '20 seconds', premake => 2)")
     sql("select pgmq.create_partitioned('parted', '10 seconds', '20 seconds')")
     listed = sql("select queue_name, is_partitioned, is_unlogged from pgmq.list_queues()")
     listed = [each for each in listed if each[0] in (*made, "parted")]
