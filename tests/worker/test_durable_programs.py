@@ -9,9 +9,10 @@ from uuid import uuid4
 import hypothesis.strategies as st
 import msgspec
 import psycopg
-from hypothesis import given, note, settings
+import pytest
+from hypothesis import given, settings
 
-from penstock import Context, Handler, Penstock
+from penstock import CallFailed, Context, Handler, Penstock, WaitTimeout
 from penstock.engine import commands
 from penstock.engine.commands.command import Command
 from penstock.job import JobState
@@ -21,18 +22,15 @@ from penstock.worker.run import Ending, Failed, Run, Settled, Succeeded, ending_
 T = TypeVar("T")
 Program = list[Any]
 
-STEP, SLEEP = st.just(["step"]), st.just(["sleep"])
-WAIT = st.just(["wait"])
+ALONE = st.sampled_from([["step"], ["sleep"], ["wait"], ["wait, with time"], ["wait in vain"], ["call in vain"]])
 
 
 def programs() -> st.SearchStrategy[Program]:
     return st.recursive(
-        st.lists(st.one_of(STEP, SLEEP, WAIT), max_size=4),
+        st.lists(ALONE, max_size=4),
         lambda inner: st.lists(
             st.one_of(
-                STEP,
-                SLEEP,
-                WAIT,
+                ALONE,
                 inner.map(lambda program: ["call", program]),
                 st.lists(inner, min_size=1, max_size=3).map(lambda several: ["gather", several]),
             ),
@@ -50,8 +48,10 @@ def expected(program: Program, path: str) -> list[Any]:
         match what:
             case "step":
                 results.append(f"step {here}")
-            case "wait":
+            case "wait" | "wait, with time":
                 results.append({"for": here})
+            case "wait in vain" | "call in vain":
+                results.append("nothing")
             case "call":
                 results.append(expected(more[0], here))
             case "gather":
@@ -64,7 +64,7 @@ def waits_of(program: Program, path: str) -> list[str]:
     for number, (what, *more) in enumerate(program):
         here = f"{path}.{number}"
         match what:
-            case "wait":
+            case "wait" | "wait, with time":
                 found.append(here)
             case "call":
                 found += waits_of(more[0], here)
@@ -73,12 +73,15 @@ def waits_of(program: Program, path: str) -> list[str]:
     return found
 
 
-def jobs_of(program: Program) -> int:
-    called = 0
+def jobs_of(program: Program) -> tuple[int, int]:
+    """How many jobs succeed, and how many fail."""
+    succeed, fail = 1, 0
     for what, *more in program:
-        called += jobs_of(more[0]) if what == "call" else 0
-        called += sum(jobs_of(each) for each in more[0]) if what == "gather" else 0
-    return 1 + called
+        fail += what == "call in vain"
+        for inner in more if what == "call" else more[0] if what == "gather" else ():
+            each = jobs_of(inner)
+            succeed, fail = succeed + each[0], fail + each[1]
+    return succeed, fail
 
 
 class Killed(BaseException):
@@ -91,11 +94,13 @@ class Mortal:
     def __init__(self, app: Penstock, deaths: Sequence[int]) -> None:
         self._engine = app.engine
         self._deaths = list(deaths)
+        self.asked = 0
         self.faults = app.engine.faults
         self.capabilities = app.engine.capabilities
 
     async def arun(self, command: Command[T]) -> T:
-        death = self._deaths.pop(0) if self._deaths else 0
+        death = self._deaths[self.asked] if self.asked < len(self._deaths) else 0
+        self.asked += 1
         if death == 1:
             raise Killed
         result = await self._engine.arun(command)
@@ -107,10 +112,9 @@ class Mortal:
 class World:
     """One worker after another, each of which lives until it is killed."""
 
-    def __init__(self, app: Penstock, handler: Handler[..., Any], deaths: Sequence[int]) -> None:
+    def __init__(self, app: Penstock, deaths: Sequence[int]) -> None:
         self.app = app
         self.engine = Mortal(app, deaths)
-        self.call = AsyncCall(handler, self.engine, lambda *_: None, (), None)  # type: ignore[arg-type]
 
     async def work(self) -> bool:
         """One job, if there is one that can run."""
@@ -128,7 +132,8 @@ class World:
 
     async def _ending(self, run: Run) -> Ending:
         try:
-            return await self.call(run)
+            handler = self.app.handler(run.job.kind)
+            return await AsyncCall(handler, self.engine, lambda *_: None, (), None)(run)  # type: ignore[arg-type]
         except Killed:
             raise
         except BaseException as error:
@@ -151,6 +156,10 @@ def _raw(output: bytes | None) -> Any:
 
 
 def interpreter(app: Penstock) -> Any:
+    @app.job(max_attempts=1)
+    async def fail(run: str) -> None:
+        raise ValueError(run)
+
     @app.job(max_attempts=10_000)
     async def run_program(ctx: Context, program: Program, path: str, run: str) -> list[Any]:
         results: list[Any] = []
@@ -163,6 +172,18 @@ def interpreter(app: Penstock) -> Any:
                     await ctx.sleep(0.001)
                 case "wait":
                     results.append(await ctx.wait_for(f"event of {run}", key=here))
+                case "wait, with time":
+                    results.append(await ctx.wait_for(f"event of {run}", key=here, timeout=3600))
+                case "wait in vain":
+                    try:
+                        await ctx.wait_for(f"event of {run}", key=here, timeout=0.001)
+                    except WaitTimeout:
+                        results.append("nothing")
+                case "call in vain":
+                    try:
+                        await ctx.call(fail, run)
+                    except CallFailed:
+                        results.append("nothing")
                 case "call":
                     results.append(await ctx.call(run_program, more[0], here, run))
                 case "gather":
@@ -173,47 +194,48 @@ def interpreter(app: Penstock) -> Any:
     return run_program
 
 
-async def live_through(url: str, program: Program, deaths: Sequence[int], moments: Sequence[int]) -> None:
-    async with Penstock(url) as app:
-        run = uuid4().hex
-        handler = interpreter(app)
-        world = World(app, handler, deaths)
-        keys = waits_of(program, "top")
-        due: dict[int, list[str]] = {}
-        for place, key in enumerate(keys):
-            due.setdefault(moments[place % len(moments)] if moments else 0, []).append(key)
-        for key in due.pop(0, []):
+async def live_through(
+    url: str, app: Penstock, handler: Handler[..., Any], program: Program, deaths: Sequence[int], moments: Sequence[int]
+) -> int:
+    """How many statements it took."""
+    run = uuid4().hex
+    world = World(app, deaths)
+    due: dict[int, list[str]] = {}
+    for place, key in enumerate(waits_of(program, "top")):
+        due.setdefault(moments[place % len(moments)], []).append(key)
+    for key in due.pop(0, []):
+        await app.aemit(f"event of {run}", key=key, payload={"for": key})
+    handle = await handler.aenqueue(program, "top", run)
+    idle = 0
+    for turn in range(1, 2000):
+        for key in due.pop(turn, []):
             await app.aemit(f"event of {run}", key=key, payload={"for": key})
-        handle = await handler.aenqueue(program, "top", run)
-        idle = 0
-        for turn in range(1, 2000):
-            for key in due.pop(turn, []):
-                await app.aemit(f"event of {run}", key=key, payload={"for": key})
-            if await world.work():
-                idle = 0
-                continue
-            job = await app.jobs.aget(handle.id)
-            assert job is not None
-            if job.state.final:
-                break
-            idle += 1
-            assert idle < 500, f"stands still as {job.state}"
-            if due and idle > 3:
-                # nobody has anything to do until the next event
-                due = {turn + 1 + place: keys for place, keys in enumerate(due.values())}
-            await asyncio.sleep(0.001)
+        if await world.work():
+            idle = 0
+            continue
         job = await app.jobs.aget(handle.id)
         assert job is not None
-        note(str(job.errors))
-        assert (job.state, job.output) == (JobState.SUCCEEDED, expected(program, "top"))
-        async with await psycopg.AsyncConnection.connect(url) as connection:
-            found = await connection.execute(
-                "select (select count(*) from penstock.all_jobs where args->>'run' = %s and state = 'succeeded'),"
-                " (select count(*) from penstock.jobs), (select count(*) from penstock.waits),"
-                " (select count(*) from penstock.events)",
-                [run],
-            )
-            assert await found.fetchone() == (jobs_of(program), 0, 0, 0)
+        if job.state.final:
+            break
+        idle += 1
+        assert idle < 500, f"stands still as {job.state}"
+        if due and idle > 3:
+            # nobody has anything to do until the next event
+            due = {turn + 1 + place: keys for place, keys in enumerate(due.values())}
+        await asyncio.sleep(0.001)
+    job = await app.jobs.aget(handle.id)
+    assert job is not None
+    assert (job.state, job.output) == (JobState.SUCCEEDED, expected(program, "top")), job.errors
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        found = await connection.execute(
+            "select (select count(*) from penstock.all_jobs where args->>'run' = %(run)s and state = 'succeeded'),"
+            " (select count(*) from penstock.all_jobs where args->>'run' = %(run)s and state = 'failed'),"
+            " (select count(*) from penstock.jobs), (select count(*) from penstock.waits),"
+            " (select count(*) from penstock.events)",
+            {"run": run},
+        )
+        assert await found.fetchone() == (*jobs_of(program), 0, 0, 0)
+    return world.engine.asked
 
 
 @settings(max_examples=settings().max_examples // 5)
@@ -225,4 +247,27 @@ async def live_through(url: str, program: Program, deaths: Sequence[int], moment
 def test_whoever_dies_where_the_outcome_is_that_of_an_undisturbed_run(
     url: str, program: Program, deaths: list[int], moments: list[int]
 ) -> None:
-    asyncio.run(live_through(url, program, deaths, moments))
+    async def live() -> None:
+        async with Penstock(url) as app:
+            await live_through(url, app, interpreter(app), program, deaths, moments)
+
+    asyncio.run(live())
+
+
+EVERYTHING: Program = [
+    ["step"], ["sleep"], ["wait"], ["wait in vain"], ["call in vain"], ["wait, with time"], ["call", [["step"]]],
+    ["gather", [[["step"]], [["sleep"], ["wait"]]]], ["step"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "every", [pytest.param(5, id="each fifth"), pytest.param(1, id="each", marks=pytest.mark.slow)]
+)
+async def test_a_worker_may_die_before_and_after_each_statement(app: Penstock, url: str, every: int) -> None:
+    handler = interpreter(app)
+    moments = [3, 0, 9]
+    statements = await live_through(url, app, handler, EVERYTHING, [], moments)
+    assert statements > 30
+    for place in range(0, statements, every):
+        for death in (1, 2):
+            await live_through(url, app, handler, EVERYTHING, [*[0] * place, death], moments)
