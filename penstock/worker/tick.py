@@ -21,6 +21,7 @@ from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
+from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Ending, Lane, Released, Run, Settled, Snoozed, Stop, Succeeded, check_slots
@@ -220,4 +221,5 @@ async def tick(
     if queues is None:
         queues = dict.fromkeys(sorted({handler.options.queue for handler in registry.handlers.values()}), SLOTS)
     check_slots(queues)
+    check_needs(engine, registry)
     return await Tick(engine, registry, queues).run(limit, budget)
