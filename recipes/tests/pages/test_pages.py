@@ -32,6 +32,15 @@ async def check_looks(tab: Page) -> None:
     assert wide <= PHONE["width"]
 
 
+async def list_follows(tab: Page, end: str, path: str) -> None:
+    """A list beside what is followed is asked for again when that has ended so."""
+    async with tab.expect_response(lambda answer: path in answer.url):
+        detail = "{ detail: { artifacts: [] } }"
+        await tab.locator("penstock-progress").evaluate(
+            f"each => each.dispatchEvent(new CustomEvent('{end}', {detail}))"
+        )
+
+
 async def has_loaded(tab: Page, selector: str) -> None:
     await tab.wait_for_function(
         "selector => { const all = [...document.querySelectorAll(selector)];"
@@ -82,6 +91,8 @@ async def test_readings(tab: Page, recipes: Site) -> None:
     await tab.wait_for_function("() => document.querySelector('audio').readyState > 0", timeout=WITHIN)
     assert await audio.evaluate("audio => audio.duration") > 1
     await expect(tab.locator("#earlier li")).to_have_count(1)
+    for end in ("failed", "cancelled"):
+        await list_follows(tab, end, "/api/jobs?kind=")
     await check_looks(tab)
 
 
@@ -103,6 +114,18 @@ async def test_bookmarks(tab: Page, recipes: Site) -> None:
     await expect(tab.get_by_text("Nothing is kept yet")).to_be_visible()
 
 
+async def test_an_odd_address_is_shown_as_it_is(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/bookmarks")
+    for path in ("/100%", "/50%25"):
+        await tab.get_by_label("Address").fill(recipes.website.at(path))
+        await tab.get_by_role("button", name="Keep it").click()
+        await expect(tab.locator("article h2").first).to_have_text("100%" if path == "/100%" else "50%")
+    await tab.reload()
+    for name in ("50%", "100%"):
+        await tab.get_by_role("button", name=f"Delete {name}").click()
+    await expect(tab.get_by_text("Nothing is kept yet")).to_be_visible()
+
+
 async def test_calls(tab: Page, recipes: Site) -> None:
     await open_page(tab, recipes, "/calls")
     sound = {"name": "order.wav", "mimeType": "audio/wav", "buffer": recording(1.5)}
@@ -117,6 +140,8 @@ async def test_calls(tab: Page, recipes: Site) -> None:
     await expect(lines.nth(1)).to_have_attribute("aria-current", "true")
     assert await tab.locator("audio").evaluate("audio => audio.currentTime") == SAID[1].start
     await expect(tab.locator(".measures")).to_contain_text("Words a minute")
+    for end in ("failed", "cancelled"):
+        await list_follows(tab, end, "/api/v1/calls?orgId=")
     await expect(tab.locator("#calls [aria-current]")).to_contain_text("order.wav")
     await check_looks(tab)
 

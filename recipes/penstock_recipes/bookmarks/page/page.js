@@ -93,5 +93,10 @@ function tags(facts) {
 }
 
 function lastPart(site) {
-  return decodeURIComponent(site.pathname.split("/").filter(Boolean).pop() ?? site.hostname);
+  const part = site.pathname.split("/").filter(Boolean).pop() ?? site.hostname;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // a % that begins nothing
+  }
 }

@@ -9,6 +9,7 @@ const file = form.elements.file;
 const list = document.querySelector("#calls");
 const current = document.querySelector("#current");
 const view = document.querySelector("#call");
+let opened = null;
 
 onSubmit(form, async () => {
   const [recording] = file.files;
@@ -51,12 +52,13 @@ async function showCalls() {
 
 function entry(call) {
   const told = [call.status === "done" ? clock(call.seconds) : call.status, moment(call.createdAt)].join(" · ");
-  const button = h("button", { type: "button", "data-call": call.id }, h("span", { class: "name" }, call.fileName), h("span", { class: "quiet small number" }, told));
+  const button = h("button", { type: "button", "data-call": call.id, "aria-current": call.id === opened ? "true" : null }, h("span", { class: "name" }, call.fileName), h("span", { class: "quiet small number" }, told));
   button.addEventListener("click", () => open(call.id));
   return button;
 }
 
 async function open(id) {
+  opened = id;
   for (const each of list.querySelectorAll("[data-call]")) {
     if (each.dataset.call === id) each.setAttribute("aria-current", "true");
     else each.removeAttribute("aria-current");
@@ -70,6 +72,7 @@ async function open(id) {
     await showCalls();
     await open(id);
   });
+  for (const end of ["failed", "cancelled"]) progress.addEventListener(end, showCalls);
   current.replaceChildren(progress);
   current.hidden = false;
 }

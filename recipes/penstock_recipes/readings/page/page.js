@@ -40,8 +40,7 @@ function follow(id) {
     if (detail.artifacts.some(({ name }) => name === "json/full_nuclear.json")) await showBook(detail);
     await showEarlier();
   };
-  progress.addEventListener("succeeded", ended);
-  progress.addEventListener("cancelled", ended);
+  for (const end of ["succeeded", "failed", "cancelled"]) progress.addEventListener(end, ended);
   current.replaceChildren(progress);
   current.hidden = false;
   if (matchMedia("(width < 60rem)").matches) current.scrollIntoView({ behavior: "smooth" });
