@@ -8,7 +8,7 @@ from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.claim import held_job
 from penstock.engine.bullmq.leases import stop_list
 from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
-from penstock.engine.bullmq.record import CANCEL, UNRUN, record_of
+from penstock.engine.bullmq.record import CANCEL, PARKED, PARKED_AT, UNRUN, record_of
 from penstock.engine.bullmq.refusal import cannot
 from penstock.engine.bullmq.session import Session
 
@@ -63,7 +63,7 @@ async def retry(session: Session, ids: Sequence[UUID], queue: str | None = None)
     back = []
     for id, (keys, own) in (await index.places(session, ids)).items():
         if await session.one(calls.state_of(keys, own)) == "failed":
-            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa", UNRUN))
+            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa", UNRUN, PARKED, PARKED_AT))
             if int(await session.one(calls.reprocess(keys, own, "failed"))) == 1:
                 back.append(id)
     return back

@@ -1,12 +1,12 @@
-"""How many there are, or were: of jobs that were given up, that nobody knows, and of runs by kind."""
+"""How many there are, or were: of jobs that were given up, and of runs by kind."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from penstock.engine import commands as c
-from penstock.engine.bullmq.calls import now_ms, plain
+from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.queues import known_queues
-from penstock.engine.bullmq.record import CANCEL, PARKED, PARKED_AT, moment
+from penstock.engine.bullmq.record import CANCEL
 from penstock.engine.bullmq.session import Session
 
 
@@ -42,17 +42,3 @@ async def dead_jobs(session: Session, most: int) -> list[c.DeadCount]:
         if failed := len(ids) - sum(map(int, cancelled)):
             dead.append(c.DeadCount(queue, failed, len(ids) <= most))
     return dead
-
-
-async def parked_jobs(session: Session) -> list[c.Parked]:
-    found = []
-    for queue in await known_queues(session):
-        keys = session.keys(queue)
-        parked: dict[str, str] = await session.one(plain("HGETALL", keys["ps:parked"]))
-        by_kind: dict[str, list[str]] = {}
-        for id, kind in parked.items():
-            by_kind.setdefault(kind, []).append(id)
-        for kind, ids in by_kind.items():
-            reason, since = await session.one(plain("HMGET", keys[ids[0]], PARKED, PARKED_AT))
-            found.append(c.Parked(queue, kind, len(ids), moment(since or now_ms()), reason or ""))
-    return found

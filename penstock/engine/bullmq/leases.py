@@ -104,7 +104,8 @@ async def open_lease(session: Session, asked: c.OpenLease) -> Lease:
     seconds = asked.seconds or SECONDS
     about = {
         "worker": asked.worker, "seconds": seconds, "host": asked.host or "", "pid": asked.pid or 0,
-        "queues": _encode(list(asked.queues)), "started_at": calls.now_ms(), "heard_at": calls.now_ms(),
+        "queues": _encode(list(asked.queues)), "kinds": _encode(list(asked.kinds or ())),
+        "started_at": calls.now_ms(), "heard_at": calls.now_ms(),
     }  # fmt: skip
     key = _lease(session, lease)
     await session.many(

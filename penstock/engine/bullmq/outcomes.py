@@ -18,9 +18,6 @@ from penstock.engine.bullmq.session import Session
 from penstock.errors import InvalidInput
 from penstock.job import Held, JobState, Lease
 
-_PARKED = 600.0
-"""Seconds until another worker may look at a job that this one does not know."""
-
 _LONGEST = 366 * 86_400.0
 """Seconds that somebody else's job may put off its next attempt."""
 
@@ -59,7 +56,7 @@ async def complete(session: Session, hands: Hands, asked: c.Complete) -> list[UU
     return [job.id for job in asked.jobs if job.id not in accepted]
 
 
-async def _read(session: Session, held: dict[UUID, HeldJob]) -> dict[UUID, Record]:
+async def read(session: Session, held: dict[UUID, HeldJob]) -> dict[UUID, Record]:
     found = await session.many([plain("HGETALL", session.keys(job.queue)[job.id]) for job in held.values()])
     return {
         id: record_of(job.queue, job.id, fields)
@@ -70,7 +67,7 @@ async def _read(session: Session, held: dict[UUID, HeldJob]) -> dict[UUID, Recor
 
 async def fail(session: Session, hands: Hands, asked: c.Fail) -> list[c.Became]:
     held = await hands.find(session, asked.lease, asked.jobs)
-    records = await _read(session, held)
+    records = await read(session, held)
     said: dict[UUID, tuple[HeldJob, Call]] = {}
     became: dict[UUID, c.Became] = {}
     for job in asked.jobs:
@@ -90,7 +87,7 @@ def _failed(
     entry = {"error": text, "at": moment(calls.now_ms()), "attempt": attempt}
     entry |= {name: told for name in ("type", "traceback") if (told := getattr(error, name)) is not None}
     stack = [*msgspec.json.decode(record.fields.get("stacktrace") or "[]"), error.traceback or text]
-    fields = {
+    fields = _unparked(record) | {
         "failedReason": text, "stacktrace": _encode(stack[-10:]).decode(),
         ERRORS: _encode([*record.errors, entry] if ERRORS in record.fields else [entry]).decode(),
     }  # fmt: skip
@@ -105,6 +102,11 @@ def _failed(
         return calls.retry(keys, held.id, held.token, fields), c.Became(record.uuid, JobState.READY, run_at)
     again = calls.delay(keys, held.id, held.token, ms, counts=True, fields=fields)
     return again, c.Became(record.uuid, JobState.SCHEDULED, run_at)
+
+
+def _unparked(record: Record) -> dict[str, str]:
+    """Whoever has run it knows it."""
+    return {PARKED: "", PARKED_AT: ""} if PARKED_AT in record.fields else {}
 
 
 def _pause(record: Record, attempt: int, queue_backoff: Any) -> float:
@@ -129,7 +131,7 @@ def _bounded(seconds: float) -> float:
 
 async def snooze(session: Session, hands: Hands, asked: c.Snooze) -> list[c.Became]:
     held = await hands.find(session, asked.lease, asked.jobs)
-    records = await _read(session, held)
+    records = await read(session, held)
     said: dict[UUID, tuple[HeldJob, Call]] = {}
     became: dict[UUID, c.Became] = {}
     for job in asked.jobs:
@@ -150,28 +152,9 @@ def _snoozed(session: Session, held: HeldJob, record: Record, seconds: float) ->
         return call, c.Became(record.uuid, JobState.FAILED, None)
     # at least a millisecond: moveToDelayed is what leaves the attempt uncounted
     ms = max(int(seconds * 1000), 1)
-    fields = {SNOOZES: str(record.snoozes + 1)}
+    fields = _unparked(record) | {SNOOZES: str(record.snoozes + 1)}
     call = calls.delay(session.keys(held.queue), held.id, held.token, ms, counts=False, fields=fields)
     return call, c.Became(record.uuid, JobState.SCHEDULED, moment(calls.now_ms() + ms))
-
-
-async def park(session: Session, hands: Hands, asked: c.Park) -> list[c.Became]:
-    held = await hands.find(session, asked.lease, asked.jobs)
-    records = await _read(session, held)
-    run_at = moment(calls.now_ms() + _PARKED * 1000)
-    said: dict[UUID, tuple[HeldJob, Call]] = {}
-    listed: list[Call] = []
-    for job in asked.jobs:
-        if (record := records.get(job.id)) is not None:
-            keys = session.keys(record.queue)
-            since = record.fields.get(PARKED_AT) or str(calls.now_ms())
-            fields = {PARKED: job.reason, PARKED_AT: since}
-            call = calls.delay(keys, record.id, held[job.id].token, int(_PARKED * 1000), counts=False, fields=fields)
-            said[job.id] = held[job.id], call
-            listed.append(plain("HSET", keys["ps:parked"], record.id, record.kind))
-    accepted = await settle(session, hands, asked.lease, said)
-    await session.many(listed)
-    return [c.Became(job.id, JobState.SCHEDULED, run_at) for job in asked.jobs if job.id in accepted]
 
 
 async def release(session: Session, hands: Hands, lease: Lease, jobs: Sequence[Held]) -> list[UUID]:
@@ -194,7 +177,7 @@ async def stop_cancelled(session: Session, hands: Hands, asked: c.StopCancelled)
 
 async def report_progress(session: Session, hands: Hands, asked: c.ReportProgress) -> list[c.Wanted]:
     held = await hands.find(session, asked.lease, asked.jobs)
-    records = await _read(session, held)
+    records = await read(session, held)
     told = [job for job in asked.jobs if job.id in records]
     reports = []
     for job in told:

@@ -11,7 +11,7 @@ from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot
 
-_KNOWN_SETTINGS = {"paused", "max_running", "rate", "rate_period", "backoff"}
+_KNOWN_SETTINGS = {"paused", "max_running", "rate", "rate_period", "backoff", "parked_timeout"}
 _BY_KEY = {"max_running_per_key", "rate_per_key", "fair_by"}
 
 

@@ -170,6 +170,7 @@ class Record:
         delay = number(fields.get("delay"))
         since = number(fields.get("processedOn") or fields.get("timestamp"))
         running = state is JobState.RUNNING
+        parked = None if running or state.final else fields.get(PARKED) or None
         return Job(
             id=self.uuid, queue=self.queue, kind=self.kind, state=state,
             priority=from_bullmq(_whole(fields.get("priority"))),
@@ -182,8 +183,7 @@ class Record:
             run_at=moment(since + delay) if state is JobState.SCHEDULED else created,
             started_at=moment(fields["processedOn"]) if fields.get("processedOn") else None,
             finished_at=moment(fields["finishedOn"]) if fields.get("finishedOn") else None,
-            parked_since=moment(fields.get(PARKED_AT)) if fields.get(PARKED) else None,
-            parked_reason=fields.get(PARKED) or None,
+            parked_since=moment(fields.get(PARKED_AT)) if parked else None, parked_reason=parked,
         )  # fmt: skip
 
 
