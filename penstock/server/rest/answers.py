@@ -15,10 +15,11 @@ SINGLE = "application/vnd.pgrst.object+json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """JSON text, and of how many rows."""
+    """JSON text, and of how many rows; of how many there are, if that was asked for."""
 
     body: str
     rows: int
+    of: int | None = None
 
     def response(
         self, status: int = 200, *, single: bool = False, headers: Mapping[str, str] | None = None
@@ -29,10 +30,10 @@ class Answer:
 
 
 def read_answer(rows: Sequence[Row]) -> Answer:
-    body, count = rows[0]
+    body, count, *of = rows[0]
     if body is None:
         raise Refused(413, "54000", f"the answer is over {MAX_BYTES:,} bytes: ask for fewer rows or columns")
-    return Answer(body, count)
+    return Answer(body, count, *of)
 
 
 def as_list(rows: str) -> str:
@@ -52,3 +53,15 @@ def refuse_many_or_none(rows: int) -> None:
     if rows != 1:
         message = "Cannot coerce the result to a single JSON object"
         raise Refused(406, "PGRST116", message, f"The result contains {rows} rows")
+
+
+def preferences(request: Request) -> list[str]:
+    """What the header Prefer says. A count that would only be guessed is refused."""
+    asked = [each.strip() for each in request.headers.get("prefer", "").split(",")]
+    for each in asked:
+        if each.startswith("count=") and each != EXACT:
+            raise Refused(400, "PGRST100", f"Prefer: {each[:63]} is not understood here, but {EXACT} is")
+    return asked
+
+
+EXACT = "count=exact"

@@ -33,7 +33,7 @@ class Query:
     limit: int
     offset: int
 
-    def statement(self) -> Statement[Answer]:
+    def statement(self, *, counted: bool = False) -> Statement[Answer]:
         source = f'from "{self.schema}"."{self.name}" {self.where}'
         if not self.columns:
             return Statement(f"select json_build_array(json_build_object('count', count(*)))::text, 1 {source}",
@@ -41,6 +41,9 @@ class Query:
         names = ", ".join(f'"{each}"' for each in self.columns)
         rows = f"select {names} {source} {self.order} limit %s offset %s"
         text = as_list(f"select row_to_json(chosen)::text from ({rows}) as chosen")  # noqa: S608 - of our own words
+        if counted:
+            text = f"select listed.*, (select count(*) {source}) from ({text}) as listed"  # noqa: S608 - of our own words
+            return Statement(text, [*self.params, *self.params, self.limit, self.offset], read_answer)
         return Statement(text, [*self.params, self.limit, self.offset], read_answer)
 
 

@@ -16,7 +16,7 @@ from penstock.engine.postgres.statement import Statement
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Services, caller_of, services_of
 from penstock.server.http.route import refuse_many
-from penstock.server.rest.answers import Answer, refuse_many_or_none, wants_one
+from penstock.server.rest.answers import EXACT, Answer, preferences, refuse_many_or_none, wants_one
 from penstock.server.rest.calls import call, function_of, missing, read_arguments, schema_of
 from penstock.server.rest.catalog import Function, View
 from penstock.server.rest.errors import Refused, refused_of
@@ -37,6 +37,8 @@ router = APIRouter(include_in_schema=False)
 async def call_function(name: str, request: Request) -> Response:
     async def answer(caller: Identity, services: Services) -> Response:
         schema = schema_of(request.headers.get("content-profile"))
+        if EXACT in preferences(request):
+            raise Refused(400, "PGRST100", f"Prefer: {EXACT}: results of functions are not counted here")
         for parameter in request.query_params:
             raise Refused(400, "PGRST100", f"{parameter[:63]}: results of functions are not filtered here")
         body = await _body(request)
@@ -65,14 +67,16 @@ async def refuse_method_of_function(name: str, request: Request) -> Response:
     return await _answered(request, answer)
 
 
-@router.get("/rest/v1/{name}")
+@router.api_route("/rest/v1/{name}", methods=["GET", "HEAD"])
 async def read_view(name: str, request: Request) -> Response:
     async def answer(caller: Identity, services: Services) -> Response:
         query = read_query(schema_of(request.headers.get("accept-profile")), name, request.query_params.multi_items())
         single = wants_one(request)
-        found = await _of_view(query, _run(services, caller, query.statement(), single=single))
+        statement = query.statement(counted=EXACT in preferences(request))
+        found = await _of_view(query, _run(services, caller, statement, single=single))
         shown = f"{query.offset}-{query.offset + found.rows - 1}" if found.rows else "*"
-        return found.response(single=single, headers={"Content-Range": f"{shown}/*"})
+        headers = {"Content-Range": f"{shown}/{'*' if found.of is None else found.of}"}
+        return found.response(206 if found.rows < (found.of or 0) else 200, single=single, headers=headers)
 
     return await _answered(request, answer)
 
@@ -83,14 +87,15 @@ async def insert_rows(name: str, request: Request) -> Response:
         schema = schema_of(request.headers.get("content-profile"))
         asked = [(key, value) for key, value in request.query_params.multi_items() if key != "columns"]
         query = read_query(schema, name, asked)
-        prefer = [each.strip() for each in request.headers.get("prefer", "").split(",")]
+        prefer = preferences(request)
         if any(each.startswith("resolution=") for each in prefer):
             raise Refused(400, "PGRST100", "an upsert is not understood here")
         rows = read_rows(await _body(request))
         returning = "return=representation" in prefer
         single = returning and wants_one(request)
         made = await _of_view(query, _run(services, caller, insert(query, rows, returning=returning), single=single))
-        return made.response(201, single=single) if returning else Response(status_code=201)
+        headers = {"Content-Range": f"*/{made.rows}"} if EXACT in prefer else None
+        return made.response(201, single=single, headers=headers) if returning else Response(None, 201, headers)
 
     return await _answered(request, answer)
 

@@ -38,6 +38,9 @@ async def test_other_methods_schemas_and_parameters_are_refused(service: Rest) -
         assert (answer.status_code, answer.json()["code"]) == (406, "PGRST106"), schema
     filtered = await service.ask.post("/rest/v1/rpc/claim_tasks?select=id", {"p_worker_id": "w"})
     assert (filtered.status_code, filtered.json()["code"]) == (400, "PGRST100")
+    counting = {"Prefer": "count=exact"}
+    counted = await service.ask.post("/rest/v1/rpc/claim_tasks", {"p_worker_id": "w"}, headers=counting)
+    assert (counted.status_code, counted.json()["code"]) == (400, "PGRST100")
 
 
 async def test_a_call_without_arguments_needs_no_body(service: Rest) -> None:

@@ -71,6 +71,17 @@ async def test_rows_are_chosen_ordered_and_counted(service: Rest) -> None:
     assert await rows(f"select=id&job_id=neq.{job}") == []
     answer = await service.ask.get("/rest/v1/job_tasks?limit=2")
     assert answer.headers["content-range"] == "0-1/*"
+    for query, range, status in (
+        ("limit=2", "0-1/3", 206),
+        ("status=eq.pending", "0-1/2", 200),
+        ("sequence=eq.7&offset=1", "*/0", 200),
+    ):
+        for method in ("GET", "HEAD"):
+            counted = await service.ask(method, f"/rest/v1/job_tasks?{query}", headers={"Prefer": "count=exact"})
+            assert (counted.status_code, counted.headers["content-range"]) == (status, range)
+    for count in ("planned", "estimated"):
+        refused = await service.ask.get("/rest/v1/job_tasks", headers={"Prefer": f"count={count}"})
+        assert (refused.status_code, refused.json()["code"]) == (400, "PGRST100")
     none = await service.ask.get("/rest/v1/jobs?type=eq.none", headers=ONE)
     assert (none.status_code, none.json()["code"], none.json()["details"]) == (
         406, "PGRST116", "The result contains 0 rows",
@@ -131,5 +142,8 @@ async def test_what_is_no_job_or_task_takes_nothing(service: Rest) -> None:
         assert answer.json()["message"].startswith(told)
     for method in ("PUT", "PATCH", "DELETE"):
         assert (await service.ask(method, "/rest/v1/jobs?id=eq.1")).status_code == 405
+    row = {"job_id": job, "task_type": "x"}
+    made = await service.ask.post("/rest/v1/job_tasks", [row, row], headers={"Prefer": "count=exact"})
+    assert (made.status_code, made.headers["content-range"]) == (201, "*/2")
     upsert = await service.ask.post("/rest/v1/jobs", {"type": "x"}, headers={"Prefer": "resolution=merge-duplicates"})
     assert upsert.status_code == 400
