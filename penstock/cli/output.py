@@ -78,7 +78,7 @@ def explained(json: bool) -> Iterator[None]:
 
 def _complain(message: str, type: str, json: bool) -> NoReturn:
     if json:
-        sys.stderr.write(msgspec.json.encode({"error": message, "type": type}).decode() + "\n")
+        sys.stderr.write(escaped_in_json(msgspec.json.encode({"error": message, "type": type}).decode()) + "\n")
     else:
         err.print(f"[bold red]error:[/] {escape(shown(message))}", highlight=False, markup=True, soft_wrap=True)
     raise typer.Exit(1) from None

@@ -5,8 +5,11 @@ import json
 import logging
 
 import pytest
+import typer
 
 from penstock import Handler, Penstock
+from penstock.cli.output import explained
+from penstock.errors import PenstockError
 from penstock.logs import ForPeople, JSONLines, set_up, shown
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
@@ -30,6 +33,15 @@ def test_a_command_shows_what_a_terminal_would_obey(
     said = penstock(*command, *([nasty] if "show" in command else []), *json).stdout
     assert not set(said) & set("\x1b\x07\x9b\u202e\u2066\r\x08")
     assert ("\\u202e" in said) is True
+
+
+@pytest.mark.parametrize("json", [False, True], ids=["text", "json"])
+def test_so_does_what_it_complains_of(capsys: pytest.CaptureFixture[str], json: bool) -> None:
+    with pytest.raises(typer.Exit), explained(json):
+        raise PenstockError(NASTY)  # as a server or a database has put it
+    said = capsys.readouterr().err
+    assert not set(said) & set("\x1b\x07\x9b\u202e\u2066\r\x08")
+    assert "\\u202e" in said
 
 
 @pytest.mark.parametrize("formatter", [ForPeople(colour=False), JSONLines()], ids=lambda each: type(each).__name__)
