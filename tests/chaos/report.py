@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.chaos.ledger import RED
-from tests.chaos.storm import ALLOWED, Outcome
+from tests.chaos.storm import Outcome
 
 MEANINGS = {
     "enqueued": "jobs whose commit was acknowledged, or that turned out to have landed",
@@ -33,7 +33,7 @@ def show(console: Console, outcome: Outcome) -> None:
     for name, count in outcome.reckoning.to_json().items():
         colour = "white" if name not in RED else "red" if count else "green"
         table.add_row(name, f"[{colour}]{count:,}[/{colour}]", f"[dim]{MEANINGS[name]}[/dim]")
-    colour = "green" if outcome.recovery <= ALLOWED else "red"
+    colour = "green" if outcome.recovery <= outcome.allowed else "red"
     longest = f"[dim]the longest of {len(outcome.struck)} faults[/dim]"
     table.add_row("recovery_s", f"[{colour}]{outcome.recovery:.2f}[/{colour}]", longest)
     console.print(table)

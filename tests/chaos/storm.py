@@ -46,6 +46,7 @@ class Plan:
     """With a login of its own for each, none of which owns anything, and all through PgBouncer in transaction mode."""
     logs: Path | None = None
     """Where to leave the logs and ledgers; otherwise they are gone in the end."""
+    allowed: float = ALLOWED
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Outcome:
     """Programs that ended though nobody told them to."""
     drained: bool
     reckoning: Reckoning
+    allowed: float
 
     @property
     def recovery(self) -> float:
@@ -71,7 +73,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        return not self.reckoning.red and not self.ended and self.drained and self.recovery <= ALLOWED
+        return not self.reckoning.red and not self.ended and self.drained and self.recovery <= self.allowed
 
 
 class Where(Protocol):
@@ -169,7 +171,7 @@ class Storm(Generic[S]):
         with self._stage.server.connect() as connection:
             reckoning = reckon(connection, self._folder)
         left_out = [kind for kind in self._plan.faults if kind not in self._possible()]
-        return Outcome(self._plan.seed, struck, left_out, self._ended, drained, reckoning)
+        return Outcome(self._plan.seed, struck, left_out, self._ended, drained, reckoning, self._plan.allowed)
 
     def _possible(self) -> list[str]:
         return [kind for kind in self._plan.faults if kind != "full disk" or self._stage.server.disk is not None]
@@ -193,7 +195,7 @@ class Storm(Generic[S]):
         what = self._faults[kind](self._stage)
         recovery = self._probes.measure(time.monotonic())
         stuck = f", [red]never heard of again: {', '.join(recovery.stuck)}[/red]" if recovery.stuck else ""
-        colour = "green" if recovery.seconds <= ALLOWED else "red"
+        colour = "green" if recovery.seconds <= self._plan.allowed else "red"
         self._now("running")
         self._say(f"{kind:>16}: {what}; at work again after [{colour}]{recovery.seconds:.2f} s[/{colour}]{stuck}")
         for name in recovery.stuck:

@@ -19,6 +19,7 @@ from penstock.embedded.account import Account, server_account, within_reach
 from penstock.embedded.binaries import find_binaries
 from tests.chaos.ha.network import Machine, network
 
+ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0
 RECOVERY = {"max_connections": 100, "shared_buffers": "32MB", "wal_log_hints": "on", "max_wal_size": "128MB"}
 
@@ -29,17 +30,24 @@ class NotToBeHad(Exception):
 
 def needed() -> tuple[str, str]:
     """Where etcd and Patroni are."""
-    etcd, patroni = shutil.which("etcd"), Path(".cache/patroni/bin/patroni")
+    etcd, patroni = shutil.which("etcd"), ROOT / ".cache" / "patroni" / "bin" / "patroni"
     if os.geteuid() != 0:
         raise NotToBeHad("only root can make network namespaces")
     if etcd is None:
         raise NotToBeHad("etcd is missing: apt-get install etcd-server")
     if not patroni.exists():
         # not ours: whoever Postgres runs as cannot reach a Python in root's home
-        subprocess.run(["/usr/bin/python3", "-m", "venv", patroni.parent.parent], check=True)
-        install = [str(patroni.parent / "pip"), "install", "--quiet", "patroni[etcd3,psycopg3]==4.1.5"]
-        subprocess.run(install, check=True)
-    return etcd, str(patroni.absolute())
+        try:
+            _run("/usr/bin/python3", "-m", "venv", "--clear", patroni.parent.parent)
+            _run(patroni.parent / "pip", "install", "--quiet", "patroni[etcd3,psycopg3]==4.1.5")
+        except (OSError, subprocess.CalledProcessError) as failure:
+            said = getattr(failure, "stderr", None) or str(failure)
+            raise NotToBeHad(f"Patroni cannot be installed: {said.strip().splitlines()[-1]}") from None
+    return etcd, str(patroni)
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True)
 
 
 class Node:
@@ -223,8 +231,18 @@ class Cluster:
         return next(node for node in self.nodes if node.address == address)
 
     def whole(self) -> bool:
-        """Whether two follow the leader, one of them in step."""
-        return len(self._replicas()) == 2 and bool(self.in_step())
+        """Whether two follow the leader, one of them in step; and etcd knows that, or nobody may take over."""
+        in_step = {node.name for node in self.in_step()}
+        return len(self._replicas()) == 2 and bool(in_step) and self._known_in_step() == in_step
+
+    def _known_in_step(self) -> set[str]:
+        """Postgres says it of the first that comes, before Patroni has written down whom it chose."""
+        leader = self.leader()
+        if leader is not None:
+            with suppress(OSError):  # its Patroni may be away
+                members = leader.ask("/cluster")["members"]
+                return {member["name"] for member in members if member["role"] == "sync_standby"}
+        return set()
 
     def connect(self) -> psycopg.Connection[Any]:
         deadline = time.monotonic() + PATIENCE
