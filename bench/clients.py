@@ -21,7 +21,7 @@ from typing import Any
 import uvloop
 from rich.console import Console
 
-from bench import client_needs, figures, proc, processes, server_live
+from bench import client_needs, figures, machine, pages, proc, processes, server_live
 from bench.client_load import Tally, poll, source_of
 from bench.figures import percentile
 from bench.http_load import request
@@ -237,6 +237,8 @@ async def _apis(url: str, key: str, count: int) -> AsyncIterator[list[tuple[Prog
 def written(costs: dict[str, Any], clients: int) -> str:
     """What stands between the marks of docs/scale.md."""
     rows = [
+        f"{machine.told(costs['machine'])}. Clients and servers share the cores.",
+        "",
         "| | API, µs of CPU | Postgres, µs of CPU | transactions | p50 | p99 |", "|---|---|---|---|---|---|",
         *(
             f"| {label} | {cost['api_us']:,} | {cost['postgres_us']:,} | {cost['transactions']:g} |"
@@ -267,14 +269,6 @@ def written(costs: dict[str, Any], clients: int) -> str:
     return "\n".join(rows)
 
 
-def write_page(page: Path, text: str) -> None:
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page} has no marks to write between: {BEGIN} … {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
-
-
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=figures.at_least(1), default=1_000_000, help="for which needs are told")
@@ -297,15 +291,17 @@ def main() -> None:
     try:
         with embedded.start(chosen.folder, settings=settings) as postgres:
             Penstock(postgres.url).migrate()
+            here = machine.machine(postgres.url)
             found = uvloop.run(measure(postgres.url, _postmaster(postgres.url), chosen, console))
     except processes.Failed as failure:
         raise SystemExit(str(failure)) from None
     except KeyboardInterrupt:
         raise SystemExit("stopped; nothing was written") from None
+    found["machine"] = here
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
     chosen.results.write_text(json.dumps(found, indent=2) + "\n")
     text = written(found, chosen.clients)
-    write_page(chosen.page, text)
+    pages.write_between(chosen.page, BEGIN, END, text)
     console.print(text, markup=False)
     console.print(f"written to {chosen.results} and {chosen.page}")
 

@@ -9,22 +9,20 @@ import argparse
 import asyncio
 import hashlib
 import os
-import platform
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from bench import field_page, field_report, figures, packages, systems, valkey
+from bench import machine as machines
 from bench.field_goals import verdicts
 from bench.field_results import Results
 from bench.field_work import WORKS, Amount, Pace, Work, pace
@@ -129,24 +127,8 @@ def digest(package: Path) -> str:
 
 
 async def machine(server: Server) -> dict[str, Any]:
-    async with await psycopg.AsyncConnection.connect(server.url) as connection:
-        postgres = connection.info.parameter_status("server_version")
-    [cpu, *_] = [
-        line.partition(":")[2].strip() for line in _text("/proc/cpuinfo").splitlines() if line.startswith("model name")
-    ] or [platform.machine()]
-    return {
-        "cpu": cpu, "cores": os.cpu_count(),
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
-        "python": platform.python_version(),
-        "node": await packages.node_version(), "postgres": postgres, "redis": f"Valkey {valkey.version()}",
-        "penstock": metadata.version("penstock"), "measured_at": datetime.now(UTC).date().isoformat(),
-    }  # fmt: skip
-
-
-def _text(file: str) -> str:
-    path = Path(file)
-    return path.read_text() if path.exists() else ""
+    here = await asyncio.to_thread(machines.machine, server.url)
+    return {**here, "node": await packages.node_version(), "redis": f"Valkey {valkey.version()}"}
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:

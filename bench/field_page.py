@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench import field_chart, field_report
+from bench import field_chart, field_report, machine, pages
 from bench.field_goals import verdicts
 from bench.field_results import COSTS, SPEED, Column, Results
 from bench.packages import version
@@ -16,16 +16,11 @@ BEGIN, END = "<!-- figures: written by make bench -->", "<!-- end of figures -->
 
 def write(page: Path, results: Results) -> None:
     """What stands outside of the markers is left as it is."""
-    text = page.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page} has no lines {BEGIN!r} and {END!r} to write the figures between")
+    pages.write_between(page, BEGIN, END, figures(results))
     assets = page.parent / "assets"
     assets.mkdir(exist_ok=True)
     for theme in field_chart.THEMES:
         (assets / f"benchmarks-{theme}.svg").write_text(field_chart.drawn(results, theme))
-    page.write_text(f"{before}{BEGIN}\n\n{figures(results)}\n{END}{after}")
 
 
 def figures(results: Results) -> str:
@@ -60,14 +55,11 @@ def figures(results: Results) -> str:
 
 
 def _machine(results: Results) -> str:
-    machine, settings = results.machine, results.plan["settings"]
+    here, settings = results.machine, results.plan["settings"]
     set_to = ", ".join(f"`{name} = {value}`" for name, value in settings.items())
     rounds = len(results.rounds)
     return (
-        f"Measured on {machine['measured_at']}: Penstock {machine['penstock']}; {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']}; "
-        f"PostgreSQL {machine['postgres']} with {set_to}; "
-        f"{machine['redis']}, which keeps nothing on disk; Python {machine['python']}, Node {machine['node']}. "
+        f"{machine.told(here)} with {set_to}; {here['redis']}, which keeps nothing on disk; Node {here['node']}. "
         f"Clients and servers share the cores. Medians of {rounds}, ± half of what lies between lowest and highest."
     )
 

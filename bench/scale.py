@@ -1,8 +1,9 @@
 """`make bench-scale`: many of what there may be many of, each beside a few of it in the same run.
 
 A thousand queues, a hundred thousand owners of one fair queue, a hundred thousand schedules, a flow of ten thousand
-jobs. Prints a table and writes bench/results/scale.json. What counts are the ratios, and what Postgres spends: costs
-are of CPU where /proc tells it, so that other programs of the machine do not count.
+jobs. Prints a table, writes bench/results/scale.json and, once everything is measured, the figures of docs/scale.md.
+What counts are the ratios, and what Postgres spends: costs are of CPU where /proc tells it, so that other programs of
+the machine do not count.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import figures, goals, scale_flows, scale_owners, scale_queues, scale_schedules
+from bench import figures, goals, machine, pages, scale_flows, scale_owners, scale_queues, scale_schedules
 from bench.goals import Goal
 from bench.processes import ROOT
 from bench.sides import Sides, sides
@@ -23,6 +24,8 @@ from penstock import embedded
 
 FOLDER = ROOT / ".cache" / "bench-scale-postgres"
 RESULTS = ROOT / "bench" / "results" / "scale.json"
+PAGE = ROOT / "docs" / "scale.md"
+BEGIN, END = "<!-- written by make bench-scale -->", "<!-- until here -->"
 Measured = Mapping[str, Mapping[str, float]]
 
 
@@ -68,6 +71,34 @@ def _table(name: str, case: Mapping[str, Any], costs: Measured) -> Table:
     return table
 
 
+def written(results: Mapping[str, Any]) -> str:
+    """What stands between the marks of docs/scale.md: every cost on both sides, and what the goals say of it."""
+    lines = [
+        f"{machine.told(results['machine'])}. Milliseconds of Postgres's CPU, or of time where more than it works.",
+        "",
+    ]
+    lines += ["| | few | many | ratio | goal |", "|---|---:|---:|---:|---|"]
+    for name, case in CASES.items():
+        lines.append(f"| **{name}: {results[name]['many']:,} beside {results[name]['few']:,}** | | | | |")
+        labels = {goal.name: goal for goal in case.goals}
+        for what, each in results[name].items():
+            if isinstance(each, Mapping):
+                judged = [labels[goal] for goal in (f"{name}_{what}_ratio", f"{name}_{what}_ms") if goal in labels]
+                label = judged[0].label.removesuffix(", in ms") if judged else what.replace("_", " ")
+                costs = " | ".join(f"{each[side]:,.2f}" for side in ("small", "large", "ratio"))
+                lines.append(f"| {label} | {costs} | {', '.join(_goal(goal, results[goal.name]) for goal in judged)} |")
+    return "\n".join(lines)
+
+
+def _goal(goal: Goal, value: float) -> str:
+    return f"{goal}{' ms' if goal.name.endswith('_ms') else ''}{'' if goal.met(value) else ', **not met**'}"
+
+
+def is_whole(chosen: argparse.Namespace) -> bool:
+    """Whether all is measured at the sizes that the page is about."""
+    return not chosen.only and all(getattr(chosen, name) == case.many for name, case in CASES.items())
+
+
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, case in CASES.items():
@@ -75,6 +106,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
             f"--{name}", type=figures.at_least(case.few + 1), default=case.many, help=f"else {case.many:,}"
         )
     parser.add_argument("--only", nargs="+", choices=list(CASES), help="these cases alone")
+    parser.add_argument("--page", type=Path, help="that is written into (else docs/scale.md, if all is measured)")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server")
     parser.add_argument("--results", type=Path, default=RESULTS)
     return parser.parse_args(arguments)
@@ -88,12 +120,16 @@ def main() -> None:
     try:
         with embedded.start(chosen.folder, settings=settings) as postgres:
             results = asyncio.run(measure(postgres.url, sizes, console))
+            results["machine"] = machine.machine(postgres.url)
     except KeyboardInterrupt:
         raise SystemExit("stopped; nothing was written") from None
     console.print(goals.table(GOALS, results))
     results["goals_met"] = goals.verdicts(GOALS, results)
     figures.merge(chosen.results, results)
     console.print(f"written to {chosen.results}")
+    if page := chosen.page or (PAGE if is_whole(chosen) else None):
+        pages.write_between(page, BEGIN, END, written(results))
+        console.print(f"and to {page}")
 
 
 if __name__ == "__main__":

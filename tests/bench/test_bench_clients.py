@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bench import client_needs, clients
+from bench import client_needs, clients, pages
 from bench.client_needs import Habit
 
 ROOT = Path(__file__).parent.parent.parent
 COSTS = {
+    "machine": {
+        "cpu": "a processor", "cores": 2, "memory_gb": 8, "system": "Linux", "python": "3.11.2", "postgres": "18.0",
+        "penstock": "0.1.0", "measured_at": "2026-11-16",
+    },
     "process_mb": 90.0,
     "connections_per_process": 10_000,
     "processes": 2,
@@ -48,14 +52,15 @@ def test_the_figures_are_written_between_the_marks_and_nowhere_else(tmp_path: Pa
     page.write_text(clients.PAGE.read_text())
     around = [part for part in clients.PAGE.read_text().split(clients.BEGIN)[0].splitlines() if part]
     for _ in range(2):
-        clients.write_page(page, clients.written(COSTS, 1_000_000))
+        pages.write_between(page, clients.BEGIN, clients.END, clients.written(COSTS, 1_000_000))
     text = page.read_text()
-    assert text.count(clients.BEGIN) == text.count(clients.END) == text.count("| 1,000,000 clients |") == 1
+    assert text.count(clients.BEGIN) == text.count("| 1,000,000 clients |") == 1
+    assert "Measured on 2026-11-16: Penstock 0.1.0; a processor, 2 cores, 8 GB, Linux;" in text
     assert all(line in text for line in around)
-    assert text.rstrip().endswith(clients.PAGE.read_text().split(clients.END)[1].rstrip())
+    assert text.rstrip().endswith(clients.PAGE.read_text().split(clients.END, 1)[1].rstrip())
     page.write_text("no marks")
-    with pytest.raises(SystemExit, match="no marks"):
-        clients.write_page(page, "")
+    with pytest.raises(SystemExit, match="has no lines"):
+        pages.write_between(page, clients.BEGIN, clients.END, "")
 
 
 @pytest.mark.slow
