@@ -119,9 +119,9 @@ class PutChoices(TypedDict, total=False):
 class Keeper(Protocol):
     """Takes the files of running jobs: into a store, or to a server that has one."""
 
-    def put(
-        self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
-    ) -> Artifact: ...
+    def put(self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]) -> Artifact:
+        """Stores a file of a job that runs under this lease."""
+        ...
 
     async def aput(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]

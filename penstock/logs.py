@@ -50,6 +50,8 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 class JSONLines(logging.Formatter):
+    """A line of JSON for each record, with the job that it belongs to."""
+
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -66,6 +68,8 @@ class JSONLines(logging.Formatter):
 
 
 class ForPeople(logging.Formatter):
+    """For a terminal: the time, the job, and the level where it is not the usual one."""
+
     def __init__(self, *, colour: bool) -> None:
         super().__init__()
         self._colour = colour

@@ -21,6 +21,7 @@ class Fetched:
 
     @property
     def ok(self) -> bool:
+        """Whether the status says that all went well."""
         return 200 <= self.status < 300
 
 

@@ -42,6 +42,15 @@ class Guard:
     """Refuses requests into our own networks, whatever a name leads to and however an address is spelled.
 
     `allow` are networks that are nevertheless open; `ports` the only ports, if given.
+
+    ```python
+    from penstock.outbound import Guard, Refused, fetch
+
+    try:
+        await fetch(Guard(ports=[80, 443]), "http://127.0.0.1/admin")
+    except Refused as refused:
+        print(refused)  # 127.0.0.1 leads to a loopback address; if that is meant, allow its network
+    ```
     """
 
     def __init__(

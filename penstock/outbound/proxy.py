@@ -79,10 +79,12 @@ class GuardingProxy:
 
     @property
     def url(self) -> str:
+        """Where it is, without its user name and password."""
         return f"http://{HERE}:{self.port}"
 
     @property
     def exhausted(self) -> bool:
+        """Whether more has passed than may."""
         return self.passed > self.max_bytes
 
     async def __aenter__(self) -> "GuardingProxy":

@@ -46,6 +46,8 @@ _PIECE = 1024 * 1024
 
 
 class Reason(StrEnum):
+    """Why a program gave no answer: `ProgramFailed.reason`."""
+
     REFUSED = "refused"
     """The program says so itself."""
     RAISED = "raised"

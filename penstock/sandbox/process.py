@@ -32,7 +32,14 @@ _running: set["_Child"] = set()
 class Limits:
     """`cpu` is in seconds of a processor, `wall` in seconds on the clock, for the machine may be busy; `memory`,
     `file_size` (of each file) and `output` are in bytes. `processes` are all that its account has, so it is for one
-    that has an account of its own. None is no limit."""
+    that has an account of its own. None is no limit.
+
+    ```python
+    from penstock.sandbox import Limits
+
+    limits = Limits(wall=20, cpu=5, memory=512 * 1024**2, output=10 * 1024**2)
+    ```
+    """
 
     wall: float
     cpu: int | None = None

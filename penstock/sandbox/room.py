@@ -15,9 +15,13 @@ class Slots:
     """So many at a time, in each event loop: as many as there are cores, unless told. More would take their memory and
     be no sooner.
 
-        slots = Slots()
-        async with slots:
-            await call(program, "unpack", limits, data=data)
+    ```python
+    from penstock.sandbox import Slots
+
+    slots = Slots(4)
+    async with slots:
+        ...  # answer = await call(program, "unpack", limits, data=data)
+    ```
     """
 
     def __init__(self, count: int | None = None) -> None:

@@ -172,9 +172,11 @@ class Server:
             self.services.workers.leave()
 
     def watch_for_exit(self) -> None:
+        """Sees to it that streams end when the process is told to stop."""
         self._exit.ensure()
 
     async def aclose(self) -> None:
+        """Ends what goes on in the background."""
         await self._exit.stop()
         await self.services.hub.aclose()
         if self.dashboard is not None:

@@ -23,6 +23,8 @@ _CALLER = "penstock.caller"
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    """What routes of one server share: a parameter of the type `Shared` is given it."""
+
     app: Penstock
     settings: ServerSettings
     authenticator: Authenticator

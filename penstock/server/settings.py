@@ -10,7 +10,12 @@ from penstock.server.jobs.compose import MAX_JOBS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """Each has an environment variable: PENSTOCK_ and its name in capitals."""
+    """Each has an environment variable: PENSTOCK_ and its name in capitals.
+
+    ```python
+    api = app.asgi(service_key="at least 16 characters", public_url="https://jobs.example.com", link_seconds=600)
+    ```
+    """
 
     service_key: str | None = field(default=None, repr=False)
     """Whoever shows it acts as the service: workers over HTTP, cron, your own back end. 16 characters at least."""

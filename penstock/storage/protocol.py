@@ -10,6 +10,8 @@ Chunks = TypeVar("Chunks", Iterator[bytes], AsyncIterator[bytes])
 
 @dataclass(frozen=True, slots=True)
 class Written:
+    """What a store has written."""
+
     size: int
     digest: str
     """SHA-256 in hexadecimal."""
@@ -25,13 +27,23 @@ class Opened(Generic[Chunks]):
 
 @dataclass(frozen=True, slots=True)
 class Found:
+    """A file that is in a store."""
+
     path: str
     size: int
     modified: datetime
 
 
 class Store(Protocol):
-    """Every method has an async twin whose name begins with a."""
+    """Where files are kept: `Penstock(artifacts=…)` takes one of your own. Every method has an async twin whose
+    name begins with a.
+
+    ```python
+    store = app.artifacts.store
+    store.put("notes/1.txt", b"hello", content_type="text/plain", filename="1.txt")
+    assert b"".join(store.open("notes/1.txt", start=1).chunks) == b"ello"
+    ```
+    """
 
     def put(
         self, path: str, data: bytes | Iterator[bytes], *, create: bool = False, content_type: str, filename: str

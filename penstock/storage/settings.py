@@ -73,6 +73,8 @@ class Elsewhere:
 
 
 class Storage:
+    """A store by its address, made when it is first needed, and how long files are kept there."""
+
     def __init__(self, address: str | Path | Store, kept: float | None = None) -> None:
         self.address = _settled(address) if isinstance(address, str | Path) else None
         """None for a store of the application's own making, which another process cannot have by name."""
@@ -83,10 +85,12 @@ class Storage:
 
     @property
     def elsewhere(self) -> Elsewhere:
+        """What another process makes the same of."""
         return Elsewhere(self.address, self.kept)
 
     @property
     def store(self) -> Store:
+        """The store itself."""
         with self._lock:
             if self._store is None:
                 assert self.address is not None

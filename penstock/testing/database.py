@@ -79,7 +79,14 @@ def address_of(server: str, database: str) -> str:
 
 
 class ThrowAwayDatabase:
-    """A test's own database, and the apps that were pointed at it."""
+    """A test's own database, and the apps that were pointed at it: what the fixture `penstock_database` gives.
+
+    ```python
+    def test_somebody_is_greeted(penstock_database):
+        penstock_database.use(app)
+        assert greet.enqueue("Ada").refresh().state == "ready"
+    ```
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -22,6 +22,14 @@ def drain(
 
     Each queue has one run at a time, in the order that a worker would claim. `until_idle` goes on to what is scheduled
     for later, and moves the database's FakeClock there.
+
+    ```python
+    from penstock.testing import drain
+
+    job = greet.enqueue("Ada")
+    drain(app)
+    assert job.result() == "hello Ada"
+    ```
     """
     return run_here("adrain", lambda: adrain(app, queue, limit, until_idle=until_idle))
 

@@ -17,6 +17,16 @@ class FakeClock:
 
     It replaces the function penstock.clock(). A setting of the database would need a superuser, and would not reach
     connections that are open already: a worker's, or those of a handler's process.
+
+    ```python
+    from penstock.testing import FakeClock, drain
+
+    with FakeClock(app) as clock:
+        greet.using(delay=3600).enqueue("Ada")
+        assert drain(app) == []
+        clock.move(hours=1)
+        assert [run.state for run in drain(app)] == ["succeeded"]
+    ```
     """
 
     def __init__(self, app: Penstock, start: datetime | None = None) -> None:
@@ -26,6 +36,7 @@ class FakeClock:
 
     @property
     def now(self) -> datetime:
+        """What the engine takes for the time."""
         return self._now
 
     def set(self, now: datetime) -> datetime:

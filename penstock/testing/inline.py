@@ -105,6 +105,13 @@ def run_inline(
     a list of payloads for each event, or for (event, key), and `answers` what people say to each question; what waits
     for anything else times out, or ends the run as Suspended. Handlers that it calls are run here too, but those whose
     kind is in `results`: what that says they return, or an exception that they raise.
+
+    ```python
+    from penstock.testing import run_inline
+
+    run = run_inline(greet, "Ada")
+    assert (run.output, run.enqueued) == ("hello Ada", [])
+    ```
     """
     call = _Call(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
     return run_here("arun_inline", call.arun) if call.is_async else call.run()

@@ -80,6 +80,7 @@ def test_the_errors_that_troubleshooting_quotes_are_those_of_the_code() -> None:
         path.read_text("utf-8") for path in (ROOT / "penstock").rglob("*") if path.suffix in (".py", ".sql")
     )
     joined = re.sub(r'"\s*\n\s*f?"', "", code).replace("`", "").replace("''", "'")
+    joined = joined.replace("{self.what}", "the database")
     page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
     # what one sees, and what the log says of its cause
     seen_and_why = re.findall(r"^\| ([^|]*\|[^|]*) \|", page, re.MULTILINE)

@@ -22,6 +22,7 @@ class Identity:
 
     @property
     def is_service(self) -> bool:
+        """Whether it may do everything, on nobody's behalf."""
         return self.role == "service_role"
 
 

@@ -21,6 +21,7 @@ class Problem(Exception):
         self.extra = extra
 
     def response(self) -> Response:
+        """As application/problem+json."""
         body: dict[str, Any] = {
             "type": "about:blank",
             "title": HTTPStatus(self.status).phrase,
