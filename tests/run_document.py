@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 OURSELVES = re.compile(r"^make (up|test|demo|docs)\b.*$", re.MULTILINE)
-PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "pgmq", "node-postgres"}
+PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "pgmq", "node-postgres", "BullMQ"}
 OURS = "Penstock"
 SHOWN = {"text", "toml", "json"}
 
