@@ -89,7 +89,7 @@ begin
                           limit p_limit - cardinality(v_picked)) as line) as together
                 order by pgmq._msg_id(id)
                 limit p_limit - cardinality(v_picked)))
-         and id = any(v_fresh) and state = 'scheduled'
+         and id = any(v_fresh) and state = 'scheduled' and run_at <= v_now
          for update skip locked);
   end if;
   v_picked := v_picked || array(
