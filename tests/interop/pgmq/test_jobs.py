@@ -143,13 +143,11 @@ def test_a_reader_that_keeps_its_transaction_holds_up_no_other_queue(
 
 
 def test_of_many_who_read_at_once_each_message_is_had_by_one(sql: Sql, queue: str, pgmq_url: str) -> None:
-    some = (
-        "select count(*) from pgmq.send_batch(%s, (select array_agg(to_jsonb(n)) from generate_series(1, %s) as n), %s)"
-    )
+    some = "select count(*) from pgmq.send_batch(%s, array(select to_jsonb(n) from generate_series(1, %s) as n), %s)"
     for number, delay in ((200, 0), (60, 1), (200, 0)):
         sql(some, queue, number, delay)
-    due = "update penstock.jobs set run_at = clock_timestamp() where queue = lower(%s) and state = 'scheduled' returning 1"
-    sent = 400 + len(sql(due, queue))
+    due = "update penstock.jobs set run_at = clock_timestamp() where queue = lower(%s) and state = 'scheduled'"
+    sent = 400 + len(sql(f"{due} returning 1", queue))
 
     def read_all(_: int) -> list[int]:
         had: list[int] = []
