@@ -258,10 +258,14 @@ def test_a_queue_may_forget_its_successes(hand: Hand, keep: str, succeeded_is_ke
     good, bad = hand.add(), hand.add(max_attempts=1)
     worker = hand.worker()
     first, second = worker.claim(2)
+    for job in (first, second):
+        hand.run(saying.remember_step(worker.lease, job, "load", b"1"))
     assert worker.complete(first) == []
     worker.fail(second)
     assert (hand.run(commands.GetJob(good)) is not None) is succeeded_is_kept
     assert hand.state(bad) is JobState.FAILED
+    assert (hand.value("select count(*) from penstock.steps where job = %s", good) == 1) is succeeded_is_kept
+    assert hand.value("select count(*) from penstock.steps where job = %s", bad) == 1
     awaited = NewJob(kind="awaited")
     hand.enqueue(awaited, NewJob(kind="waits", after=(awaited.id,)))
     worker.finish_all()

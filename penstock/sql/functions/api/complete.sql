@@ -23,6 +23,7 @@ declare
   v_watched uuid[];
   v_freed text[];
   v_unkept uuid[];
+  v_gone uuid[];
   v_all_done uuid[] := '{}';
   v_all_in_flows uuid[] := '{}';
 begin
@@ -62,8 +63,9 @@ begin
              array_agg(id) filter (where watched),
              array_agg(queue) filter (where counted),
              array_agg(id) filter (
-               where has_more and queue = any(v_forgotten) and not awaited and parent is null and rollup is null)
-        into v_done, v_in_flows, v_watched, v_freed, v_unkept
+               where has_more and queue = any(v_forgotten) and not awaited and parent is null and rollup is null),
+             array_agg(id) filter (where queue = any(v_forgotten) and not awaited and parent is null and rollup is null)
+        into v_done, v_in_flows, v_watched, v_freed, v_unkept, v_gone
         from done;
 
       if v_watched is not null then
@@ -74,6 +76,10 @@ begin
       end if;
       if v_unkept is not null then
         perform penstock.forget(v_unkept);
+      end if;
+      if v_gone is not null then
+        -- those by which a callback is known as taken go with their events, see drop_old_history()
+        delete from penstock.steps where job = any(v_gone) and kind <> 'callback';
       end if;
       v_all_done := v_all_done || v_done;
       v_all_in_flows := v_all_in_flows || v_in_flows;
