@@ -9,7 +9,7 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := penstock.clock();
+  v_now timestamptz;
   v_wait penstock.waits;
   v_job penstock.jobs;
 begin
@@ -30,12 +30,15 @@ begin
      order by since, job
      limit 1;
     if not found then
+      v_now := penstock.clock();
       insert into penstock.events (id, event, key, payload, emitted_at, expires_at)
       values (penstock.uuid7(), p_event, p_key, p_payload, v_now, v_now + p_keep);
       return null;
     end if;
     -- before the row that says it waits, as whoever ends it does
     select * into v_job from penstock.jobs where id = v_wait.job for update;
+    -- while it waited for the locks, time went on
+    v_now := penstock.clock();
     delete from penstock.waits where job = v_wait.job and step = v_wait.step;
     -- one that has ended, or is to end, has no use for it
     continue when v_job.id is null or v_job.cancel_requested;

@@ -17,7 +17,7 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-  v_now timestamptz := penstock.clock();
+  v_now timestamptz;
   v_name text := p_step->>'name';
   v_kind text := p_step->>'kind';
   v_waits boolean := p_step ? 'event';
@@ -45,6 +45,8 @@ begin
   if not found then
     return;
   end if;
+  -- while it waited for the locks, time went on
+  v_now := penstock.clock();
 
   output := p_step - '{name,kind,number,version,seconds,timeout}'::text[]
     || case when p_step ? 'seconds' then jsonb_build_object('until', v_now + make_interval(secs => (p_step->>'seconds')::float8))
