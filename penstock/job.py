@@ -253,22 +253,26 @@ class Job:
 
     @property
     def shown_error(self) -> str | None:
-        """The same in words meant for users, as the database's `penstock.shown` has it: of an exception only that there
-        was one, for its text may hold SQL, paths or secrets."""
-        last = self.errors[-1] if self.errors else {}
-        if "traceback" in last:
-            return "it failed by an internal error"
-        if last.get("type") == "Parked":
-            return "no worker could run it"
-        text: str | None = last.get("error")
-        if text and text.startswith("worker ") and text.endswith(" was lost: its lease ran out"):
-            return "its worker was lost"
-        return text
+        """The same in words meant for users."""
+        return shown(self.errors[-1]) if self.errors else None
 
     @property
     def age_s(self) -> float:
         """Seconds since it was enqueued."""
         return (datetime.now(UTC) - self.created_at).total_seconds()
+
+
+def shown(error: Mapping[str, Any]) -> str | None:
+    """An attempt's error in words for users, as the database's `penstock.shown` has it: of an exception only that there
+    was one, for its text may hold SQL, paths or secrets."""
+    if "traceback" in error:
+        return "it failed by an internal error"
+    if error.get("type") == "Parked":
+        return "no worker could run it"
+    text: str | None = error.get("error")
+    if text and text.startswith("worker ") and text.endswith(" was lost: its lease ran out"):
+        return "its worker was lost"
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock import Backoff, Context, Flow, JobCancelled, JobFailed, JobState, Penstock, batch
+from penstock import Backoff, Context, Flow, JobCancelled, JobFailed, JobState, NewJob, Penstock, batch
+from penstock.engine import commands as c
+from penstock.engine.bullmq import calls
+from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.errors import InvalidInput
 from penstock.outcome import Snooze
+from tests.kit import saying
 from tests.kit.redis import fresh_redis
 from tests.kit.until import soon, until
 from tests.kit.working import working
@@ -254,3 +258,21 @@ async def test_a_job_that_nobody_knows_waits_for_a_worker_that_does(app: Penstoc
             await until(job.arefresh, so=lambda seen: seen.parked_reason)
         async with working(other):
             assert await job.aresult(timeout=20) == "known"
+
+
+async def test_a_job_that_bullmq_finds_without_a_worker_begins_again_and_says_so(app: Penstock) -> None:
+    engine = app.engine
+    assert isinstance(engine, BullmqEngine)
+    [job] = await engine.aenqueue([NewJob(kind="work", max_attempts=3)])
+    for attempt in (1, 2):
+        lease = await engine.arun(c.OpenLease("dies"))
+        [held] = await engine.arun(c.Claim(lease, "default", 1))
+        assert held.attempt == attempt
+        await engine.arun(saying.report_progress(lease, [held], [{"percent": 80, "message": "nearly there"}]))
+        keys = engine.session().keys("default")
+        await engine.session().one(calls.plain("DEL", keys.lock(str(job.id))))
+        for _ in range(2):  # marked at one look, taken back at the next
+            await engine.session().many([calls.plain("DEL", keys["stalled-check"]), calls.move_stalled(keys, 1)])
+    await engine.arun(c.Claim(await engine.arun(c.OpenLease("lives")), "default", 1))
+    seen = await app.handle(job.id).arefresh()
+    assert (seen.percent, seen.progress["message"]) == (0, "Attempt 3 of 3: its worker was lost")

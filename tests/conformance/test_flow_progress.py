@@ -5,7 +5,7 @@ import pytest
 from penstock import Flow, NewJob
 from penstock.engine import commands as c
 from penstock.flow import Policy
-from penstock.job import ClaimedJob, Lease
+from penstock.job import ClaimedJob, Job, Lease
 from tests.conformance.conftest import Bench
 from tests.kit import saying
 
@@ -29,8 +29,17 @@ class Hands:
     async def complete(self, *jobs: ClaimedJob) -> None:
         await self._engine.arun(saying.complete(self._lease, jobs))
 
-    async def fail(self, *jobs: ClaimedJob) -> None:
+    async def give_up(self, *jobs: ClaimedJob) -> None:
         await self._engine.arun(saying.fail(self._lease, jobs, [{"error": "no", "final": True}] * len(jobs)))
+
+    async def fail(self, job: ClaimedJob, error: str, **about: object) -> None:
+        await self._engine.arun(saying.fail(self._lease, [job], [{"error": error, **about}]))
+
+    async def leave(self, *, lost: bool) -> None:
+        await self._engine.arun((c.ExpireLease if lost else c.CloseLease)(self._lease))
+
+    async def job(self, job: ClaimedJob) -> Job:
+        return await self._app.handle(job.id).arefresh()
 
     async def report(self, job: ClaimedJob, **said: object) -> None:
         await self._engine.arun(saying.report_progress(self._lease, [job], [said]))
@@ -110,7 +119,7 @@ async def test_what_failed_is_counted(hands: Hands, policy: Policy, percent: flo
     await hands.start(flow)
     jobs = await hands.claim()
     await hands.complete(jobs["good"])
-    await hands.fail(jobs["bad"])
+    await hands.give_up(jobs["bad"])
     seen = await hands.seen()
     assert (seen["percent"], seen["done"], seen["failed"], seen["total"]) == (percent, 1, 1, 4)
 
@@ -121,3 +130,40 @@ async def test_it_says_what_one_of_its_jobs_says(hands: Hands) -> None:
     await hands.start(flow)
     await hands.report((await hands.claim())["print"], percent=50, message="page 7")
     assert (await hands.seen())["message"] == "page 7"
+
+
+async def test_a_retry_takes_it_back_and_says_which_attempt_it_is_and_why(hands: Hands) -> None:
+    flow = Flow(then=NewJob(kind="bind", max_attempts=2))
+    flow.add(NewJob(kind="print", max_attempts=3))
+    await hands.start(flow)
+    printing = (await hands.claim())["print"]
+    await hands.report(printing, percent=80, message="nearly there", phase="pages", done=8, total=10)
+    await hands.fail(printing, "the paper is out", retry_in=0)
+    why = {"message": "Attempt 2 of 3: the paper is out", "attempt": 2, "reason": "the paper is out"}
+    assert (await hands.job(printing)).progress == {"percent": 0} | why
+    assert await hands.seen() == {"percent": 0, "done": 0, "total": 1, "message": why["message"]}
+    again = (await hands.claim())["print"]
+    await hands.report(again, percent=20)
+    assert (await hands.job(again)).progress == {"percent": 20} | why
+    await hands.complete(again)
+    assert (await hands.job(again)).progress == {"percent": 20}, "it went well in the end"
+    binding = (await hands.claim())["bind"]
+    await hands.fail(binding, "no glue: s3cret", retry_in=0, traceback="…")
+    seen = await hands.seen()
+    assert (seen["percent"], seen["message"]) == (100, "Attempt 2 of 2: it failed by an internal error")
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [(True, "Attempt 2 of 5: its worker was lost"), (False, "Starts again: its worker was stopped")],
+)
+async def test_a_job_that_lost_its_worker_says_so(hands: Hands, lost: bool, message: str) -> None:
+    flow = Flow()
+    flow.add(NewJob(kind="print"))
+    await hands.start(flow)
+    printing = (await hands.claim())["print"]
+    await hands.report(printing, percent=80)
+    await hands.leave(lost=lost)
+    progress = (await hands.job(printing)).progress
+    assert (progress["percent"], progress["message"]) == (0, message)
+    assert await hands.seen() == {"percent": 0, "done": 0, "total": 1, "message": message}

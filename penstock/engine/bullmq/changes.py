@@ -63,7 +63,7 @@ async def retry(session: Session, ids: Sequence[UUID], queue: str | None = None)
     back = []
     for id, (keys, own) in (await index.places(session, ids)).items():
         if await session.one(calls.state_of(keys, own)) == "failed":
-            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa", UNRUN, PARKED, PARKED_AT))
+            await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa", UNRUN, PARKED, PARKED_AT, "progress"))
             if int(await session.one(calls.reprocess(keys, own, "failed"))) == 1:
                 back.append(id)
     return back

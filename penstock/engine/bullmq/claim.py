@@ -1,11 +1,13 @@
 """Claiming: BullMQ's moveToActive, several in one round trip. What needs no handler is ended on the way."""
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 from uuid import UUID
 
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, index, schedules
+from penstock.engine.bullmq.again import LOST
 from penstock.engine.bullmq.leases import Hands, HeldJob, seconds_of
 from penstock.engine.bullmq.record import CANCEL, STALLED, UNRUN, Record, record_of
 from penstock.engine.bullmq.session import Session
@@ -59,11 +61,22 @@ async def _take(session: Session, hands: Hands, lease: Lease, queue: str, wanted
         await session.one(calls.plain("ZADD", keys["marker"], next_due, "1"))
     if taken:
         foreign = [index.note(session, record) for record in records if record.ours is None]
-        await session.many([*hands.add(session, lease, taken), *foreign])
+        await session.many([*hands.add(session, lease, taken), *foreign, *_begun_again(session, records)])
     for record in records:
         if record.fields.get("rjk"):
             await schedules.go_on(session, record)
     return records
+
+
+def _begun_again(session: Session, records: Sequence[Record]) -> list[calls.Call]:
+    """Those that BullMQ has found without a worker, which says nothing of that by itself."""
+    told = []
+    for record in records:
+        attempt = record.attempts_made() + 1
+        if "stc" in record.fields and record.progress.get("attempt") != attempt:
+            for field, value in record.begins_again(LOST, attempt).items():
+                told.append(calls.plain("HSET", session.keys(record.queue)[record.id], field, value))
+    return told
 
 
 def held_job(record: Record, token: str) -> HeldJob:

@@ -2,7 +2,7 @@
 keeps all of a worker's locks together."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,15 +10,19 @@ import msgspec
 
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
+from penstock.engine.bullmq.again import LOST, STOPPED
 from penstock.engine.bullmq.calls import Call, plain
 from penstock.engine.bullmq.queues import known_queues, meet
-from penstock.engine.bullmq.record import CANCEL, PARKED
+from penstock.engine.bullmq.record import CANCEL, PARKED, UNRUN, Record
 from penstock.engine.bullmq.session import Session
 from penstock.errors import LeaseLost
 from penstock.job import Held, Lease
 
 SECONDS = 30.0
 """Of a lease that names no other length."""
+
+_READ = ("opts", "progress", "atm", "attemptsMade", "stc", UNRUN)
+"""Of a job that goes back."""
 
 _REMEMBERED = 24 * 3600
 """Seconds that the list of a silent worker's jobs is kept, for whoever knows that it is dead."""
@@ -190,8 +194,12 @@ async def leads(session: Session, lease: Lease) -> bool:
 async def end(session: Session, hands: Hands, lease: Lease, *, counts: bool) -> int:
     """What the lease holds goes back; `counts`: as an attempt that was lost."""
     held = await hands.of(session, lease)
-    back = calls.retry if counts else calls.give_back
-    answers = await session.many([back(session.keys(job.queue), job.id, job.token) for job in held.values()])
+    if counts:
+        back = await _lost(session, held.values())
+    else:
+        await tell_of_stop(session, held.values())
+        back = [calls.give_back(session.keys(job.queue), job.id, job.token) for job in held.values()]
+    answers = await session.many(back)
     queues = {job.queue for job in held.values()}
     await session.many(
         [
@@ -208,12 +216,40 @@ async def end(session: Session, hands: Hands, lease: Lease, *, counts: bool) -> 
     return sum(int(answer) >= 0 for answer in answers)
 
 
+async def _lost(session: Session, held: Collection[HeldJob]) -> list[Call]:
+    """They go back into the queue at once, and an attempt is over."""
+    back = []
+    for job, record in zip(held, await _about(session, held), strict=True):
+        attempt = record.attempts_made() + 2
+        fields = record.begins_again(LOST, attempt) if attempt <= record.max_attempts else {}
+        back.append(calls.retry(session.keys(job.queue), job.id, job.token, fields))
+    return back
+
+
+async def tell_of_stop(session: Session, held: Collection[HeldJob]) -> None:
+    """Those that are about to be given back begin again, and say so."""
+    told = []
+    for job, record in zip(held, await _about(session, held), strict=True):
+        for field, value in record.begins_again(STOPPED).items():
+            told.append(calls.remember(session.keys(job.queue), job.id, job.token, field, value))
+    await session.many(told)
+
+
+async def _about(session: Session, held: Collection[HeldJob]) -> list[Record]:
+    found = await session.many([plain("HMGET", session.keys(job.queue)[job.id], *_READ) for job in held])
+    return [
+        Record(job.queue, job.id, {name: told for name, told in zip(_READ, each, strict=True) if told is not None})
+        for job, each in zip(held, found, strict=True)
+    ]
+
+
 async def give_back_unknown(session: Session, hands: Hands, asked: c.ReleaseUnknown) -> list[UUID]:
     known, before = set(asked.known), calls.now_ms() - asked.seconds * 1000
     held = await hands.of(session, asked.lease)
     unknown = {id: job for id, job in held.items() if id not in known and job.at <= before}
     if not unknown:
         return []
+    await tell_of_stop(session, unknown.values())
     back = [calls.give_back(session.keys(job.queue), job.id, job.token) for job in unknown.values()]
     nudges = [calls.nudge(session.keys(queue)) for queue in {job.queue for job in unknown.values()}]
     answers = await session.many([*back, *nudges, hands.drop(session, asked.lease, unknown)])

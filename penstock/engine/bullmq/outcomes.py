@@ -11,12 +11,12 @@ from penstock.backoff import Backoff
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import Call, plain
-from penstock.engine.bullmq.leases import Hands, HeldJob
+from penstock.engine.bullmq.leases import Hands, HeldJob, tell_of_stop
 from penstock.engine.bullmq.queues import settings_of
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record, moment, number, record_of
 from penstock.engine.bullmq.session import Session
 from penstock.errors import InvalidInput
-from penstock.job import Held, JobState, Lease
+from penstock.job import Held, JobState, Lease, shown
 
 _LONGEST = 366 * 86_400.0
 """Seconds that somebody else's job may put off its next attempt."""
@@ -94,6 +94,7 @@ def _failed(
     if CANCEL in record.fields or error.final or attempt >= record.max_attempts:
         state = JobState.CANCELLED if CANCEL in record.fields else JobState.FAILED
         return finish(session, held, failed=True, said=text, fields=fields), c.Became(record.uuid, state, None)
+    fields |= record.begins_again(shown(entry) or "", attempt + 1)
     seconds = error.retry_in if error.retry_in is not None else _pause(record, attempt, queue_backoff)
     ms = int(seconds * 1000)
     run_at = moment(calls.now_ms() + ms)
@@ -159,6 +160,7 @@ def _snoozed(session: Session, held: HeldJob, record: Record, seconds: float) ->
 
 async def release(session: Session, hands: Hands, lease: Lease, jobs: Sequence[Held]) -> list[UUID]:
     held = await hands.find(session, lease, jobs)
+    await tell_of_stop(session, held.values())
     said = {id: (job, calls.give_back(session.keys(job.queue), job.id, job.token)) for id, job in held.items()}
     accepted = await settle(session, hands, lease, said)
     await session.many([calls.nudge(session.keys(queue)) for queue in {job.queue for job in held.values()}])

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.engine.bullmq.again import last_progress, progress_again
 from penstock.engine.bullmq.names import from_bullmq, queue_of_name, uuid_of
 from penstock.job import ClaimedJob, Job, JobState
 
@@ -127,10 +128,22 @@ class Record:
 
     @property
     def progress(self) -> dict[str, Any]:
+        """Of what has ended without why it was tried again."""
         told = decode(self.fields.get("progress"), {})
         if isinstance(told, int | float) and not isinstance(told, bool):
             return {"percent": told} if told else {}
-        return told if isinstance(told, dict) else {"message": told}
+        if not isinstance(told, dict):
+            return {"message": told}
+        return last_progress(told) if "reason" in told and self.fields.get("finishedOn") else told
+
+    def begins_again(self, reason: str, attempt: int | None = None) -> dict[str, str]:
+        """The field of its progress then; none of a job that somebody else has added, to whom it may mean other
+        things."""
+        if self.ours is None or (attempt is None and not self.progress):
+            return {}
+        flow = bool(self.about.get("rollup"))
+        again = progress_again(self.progress, reason, attempt, self.max_attempts, flow=flow)
+        return {"progress": msgspec.json.encode(again).decode()}
 
     @property
     def flow(self) -> UUID | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.names import place_of
-from penstock.engine.bullmq.record import CANCEL, Record
+from penstock.engine.bullmq.record import CANCEL, Record, number
 from penstock.engine.bullmq.session import Session
 from penstock.job import JobState
 
@@ -37,8 +37,9 @@ async def progress_of(session: Session, record: Record) -> dict[str, Any]:
     rollup = record.about.get("rollup")
     if not rollup:
         return record.progress
-    # its last step goes on from there
-    return _rolled_up(rollup, await _members(session, record)) | record.progress
+    # its last step goes on from there, and takes nothing back
+    reached, said = _rolled_up(rollup, await _members(session, record)), record.progress
+    return reached | said | {"percent": max(reached["percent"], number(said.get("percent")))}
 
 
 async def jobs_below(session: Session, job: Record) -> list[Record]:
