@@ -14,8 +14,9 @@ import penstock
 from penstock import Penstock
 from penstock.engine import commands
 from penstock.engine.postgres.engine import PostgresEngine
-from penstock.engine.postgres.migrate import migrate_on
+from penstock.engine.postgres.migrate import migrate, migrate_on
 from penstock.job import NewJob
+from penstock.server.rest.catalog import FUNCTIONS
 from tests.kit import saying
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon
@@ -106,6 +107,24 @@ def test_functions_and_views_of_the_recipes_are_pinned() -> None:
             assert text.index("set local search_path = pg_catalog, pg_temp;") < text.index("create schema"), file
         for made in re.findall(r"create (?:or replace )?function .*?\$\$", text, re.DOTALL):
             assert "\nset search_path = pg_catalog, pg_temp\n" in made, made
+
+
+def test_so_are_functions_of_the_supabase_adapter(url: str, connect: Connect) -> None:
+    functions = "select p.oid, p.proname from pg_proc as p where p.pronamespace <> 'pg_catalog'::regnamespace"
+    before = dict(connect().execute(functions.encode()).fetchall())
+    migrate(url, with_=["supabase"])
+    added = {oid: name for oid, name in connect().execute(functions.encode()).fetchall() if oid not in before}
+    assert set(added.values()) >= {*FUNCTIONS["public"], "insert_job", "task_claim"}
+    loose = connect().execute(
+        """
+        select p.proname
+          from pg_proc as p
+         where p.oid = any(%s) and p.prosqlbody is null
+           and not coalesce(p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', false)
+        """,
+        [list(added)],
+    )
+    assert loose.fetchall() == []
 
 
 _TRAPS = """
