@@ -145,7 +145,7 @@ audit:  ## bandit over the packages, and the dependencies beside PyPI's advisori
 	@scripts/get-venv
 	@$(PYTHON) scripts/audit
 
-release:  ## wheels and sdists into dist/, built twice to the same bytes, then installed on each Python that is there
+release:  ## wheels and sdists into dist/, built twice to the same bytes, then installed on Python 3.11 to 3.14; ARGS=--partial for those that are there
 	@scripts/release $(ARGS)
 
 recording: .venv/.ready  ## the recording in the README: a flow runs while the dashboard is filmed, in both themes

@@ -1,6 +1,7 @@
 """What is published: built to the same bytes by tools that are known by their bytes."""
 
 import re
+import runpy
 import subprocess
 import tarfile
 import zipfile
@@ -24,6 +25,21 @@ def test_every_tool_is_pinned_by_its_hash(name: str, needed: set[str]) -> None:
     assert {line.partition("==")[0] for line in tools} >= needed
     for line in tools:
         assert re.fullmatch(r"[a-z0-9.-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+", line), line
+
+
+def test_a_python_that_is_missing_is_an_error_unless_some_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = runpy.run_path(str(ROOT / "scripts" / "release"))
+    found = tmp_path / "python3.12"
+    found.write_text("#!/bin/sh\necho 3.12\n")
+    found.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"no Python 3\.11, 3\.13, 3\.14 was found"):
+        release["interpreters"](partial=False)
+    assert release["interpreters"](partial=True) == [str(found)]
+    assert capsys.readouterr().out.count("was found: not tried") == 3
 
 
 @pytest.mark.slow
