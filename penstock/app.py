@@ -416,4 +416,6 @@ class Penstock(Declarations):
 def _emitted(event: str, key: str, payload: object, keep: float) -> commands.Emit:
     if not event or not isinstance(event, str):
         raise InvalidInput("event", f"must be a name, not {event!r}")
+    if event.startswith("penstock."):
+        raise InvalidInput("event", f"{event!r} is one of Penstock's own; an approval is answered by app.operator(who)")
     return commands.Emit(event, key, Raw(encode_output(payload, "payload")), keep)

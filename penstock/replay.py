@@ -14,6 +14,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
+from penstock.engine.commands.work import MOST_CALLS
 from penstock.errors import CallFailed, InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.json import clean, encode_output
@@ -159,6 +160,8 @@ class Replay:
 
     def call(self, name: str, jobs: Sequence[NewJob], said: Progress | None) -> Asking[list[Called]]:
         """What the jobs gave, in their order: CallFailed for one that did not succeed."""
+        if len(jobs) > MOST_CALLS:
+            raise InvalidInput("jobs", f"{name!r} is of {len(jobs):,}; at most {MOST_CALLS:,} are called at once")
         known = yield from self.recall(name)
         if known is not None and len(known.output["ids"]) != len(jobs):
             raise ReplayMismatch(

@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from penstock import InvalidInput, JobState, NewJob, PayloadTooLarge, Penstock
+from penstock import Context, InvalidInput, JobState, NewJob, PayloadTooLarge, Penstock
 from penstock.engine.commands import Claim, OpenLease, RecallSteps, RememberStep, Suspend, TakeCallback, WaitingStep
 from tests.kit.fixtures import Connect
 
@@ -44,6 +44,25 @@ async def test_steps_and_payloads_have_limits_that_name_the_step(app: Penstock, 
     for step in (RememberStep(*mine, "more", small, "step", None, None), Suspend(*mine, WaitingStep("nap", "sleep"))):
         with pytest.raises(InvalidInput, match="is the 10001th"):
             await app.engine.arun(step)
+
+
+async def test_more_jobs_than_a_step_may_call_are_refused_before_any_is_started(app: Penstock) -> None:
+    @app.job
+    async def one() -> None: ...
+
+    @app.job(max_attempts=1)
+    async def many(ctx: Context) -> None:
+        await ctx.gather(*[one.prepare()] * (MOST + 1))
+
+    handle = await many.aenqueue()
+    [ended] = await app.atick()
+    assert (ended.id, ended.state) == (handle.id, JobState.FAILED)
+    assert "jobs: 'call one' is of 10,001; at most 10,000" in str(ended.error)
+
+
+async def test_an_event_of_penstocks_own_is_not_emitted_by_others(app: Penstock) -> None:
+    with pytest.raises(InvalidInput, match=r"^event: 'penstock.approval' is one of Penstock's own"):
+        await app.aemit("penstock.approval", key="1", payload={"approved": True})
 
 
 async def test_what_was_called_back_and_never_asked_for_goes_with_its_job(app: Penstock, connect: Connect) -> None:

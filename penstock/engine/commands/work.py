@@ -289,6 +289,10 @@ class RecallSteps(Repeatable[list[Step]], frozen=True):
     claims: Claims
 
 
+MOST_CALLS = 10_000
+"""Jobs that a step may call."""
+
+
 class WaitingStep(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A step that waits: for a time, for the jobs it calls, for an event."""
 
@@ -322,7 +326,7 @@ class Suspend(Repeatable[SuspendedJob | None], frozen=True):
     id: UUID
     claims: Claims
     step: WaitingStep
-    calls: Annotated[Sequence[Mapping[str, Any]], msgspec.Meta(max_length=10_000)] | None = None
+    calls: Annotated[Sequence[Mapping[str, Any]], msgspec.Meta(max_length=MOST_CALLS)] | None = None
     """The jobs that it calls, as `enqueue_jobs` takes them."""
     progress: Progress | None = None
 
