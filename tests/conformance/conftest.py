@@ -15,6 +15,7 @@ from penstock.engine.http import HttpEngine
 from penstock.engine.protocol import Engine
 from penstock.errors import EngineCannot
 from penstock.job import Enqueued, Job
+from tests.kit.pooler import POOLED
 from tests.kit.redis import fresh_redis
 from tests.kit.serving import KEY
 from tests.remote.serving import Api
@@ -76,6 +77,8 @@ async def bench(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Asy
     async with ENGINES[request.param](url, tmp_path / "artifacts") as bench:
         yield bench
 
+
+hears = pytest.mark.skipif(POOLED, reason="no notification comes through a PgBouncer in transaction mode")
 
 Run = Callable[[Any], Awaitable[Any]]
 Test = Callable[..., Awaitable[None]]

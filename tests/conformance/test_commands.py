@@ -13,7 +13,7 @@ from penstock.engine import commands as c
 from penstock.engine.http.wire import SENT
 from penstock.errors import DuplicateKey, LeaseLost
 from penstock.job import ClaimedJob, Enqueued, Lease, new_job_id
-from tests.conformance.conftest import Bench, Run, takes
+from tests.conformance.conftest import Bench, Run, hears, takes
 from tests.kit import saying
 from tests.kit.until import until
 
@@ -290,6 +290,7 @@ async def test_what_a_worker_does_not_know_of_goes_back(bench: Bench, run: Run) 
     assert await run(c.ReleaseUnknown(lease, [jobs[1]], 60)) == []
 
 
+@hears
 async def test_a_queue_with_a_rate_is_to_be_looked_at_again(bench: Bench, run: Run) -> None:
     lease = await lease_of(run)
     assert await run(c.WaitForWork(lease, ["default"])) is None

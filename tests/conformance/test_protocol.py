@@ -14,7 +14,7 @@ from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.protocol import Ears, Engine
 from penstock.errors import DuplicateKey, EngineCannot
 from penstock.job import ClaimedJob, Lease, NewJob, new_job_id
-from tests.conformance.conftest import Bench
+from tests.conformance.conftest import Bench, hears
 from tests.kit.until import soon
 
 
@@ -82,6 +82,7 @@ async def test_tenants_and_kinds_do_not_meet_in_a_unique_key(bench: Bench) -> No
         await bench.app.engine.aenqueue([replace(jobs[0], id=new_job_id(), unique_key="l") for _ in range(2)])
 
 
+@hears
 async def test_a_listener_tells_of_work_and_of_what_to_stop(bench: Bench) -> None:
     engine = bench.engine.of_worker(5.0)
     woken, stopped = asyncio.Event(), asyncio.Queue[UUID]()
