@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock import Backoff, Context, Flow, JobState, NewJob, Penstock, Snooze, SyncContext
+from penstock import Backoff, Context, Flow, JobState, NewJob, Penstock, Snooze, SyncContext, WaitTimeout
 from penstock.engine.postgres.statement import Statement, all_rows
 from penstock.errors import JobFailed
 from penstock.json import encode_args
@@ -30,6 +30,44 @@ async def test_jobs_run_and_their_results_are_stored(app: Penstock, api: Api) ->
         jobs = [await enqueue(api, kind, number=number) for number in range(30) for kind in ("double", "triple")]
         results = [await job.aresult(20) for job in jobs]
     assert results == [factor * number for number in range(30) for factor in (2, 3)]
+
+
+async def test_handlers_wait_and_go_on_after_their_steps(app: Penstock, api: Api) -> None:
+    ran: list[int] = []
+
+    @app.job
+    async def double(number: int) -> int:
+        return 2 * number
+
+    @app.job(max_attempts=1)
+    def refuse() -> None:
+        raise ValueError("no")
+
+    @app.job
+    async def wait(ctx: Context) -> list[object]:
+        await ctx.step("first", ran.append, 1)
+        await ctx.sleep(0.01)
+        called = await ctx.gather(double.prepare(1), refuse.prepare(), return_exceptions=True)
+        try:
+            await ctx.wait_for("never", timeout=0.01)
+        except WaitTimeout:
+            return [called[0], str(called[1]), await ctx.wait_for("go", key=str(ctx.id))]
+        return []
+
+    @app.job
+    def wait_in_a_thread(ctx: SyncContext) -> list[object]:
+        ctx.step("first", ran.append, 2)
+        ctx.sleep(0.01)
+        return [ctx.call(double, 2), ctx.wait_for("go", key=str(ctx.id))]
+
+    jobs = [await enqueue(api, kind) for kind in ("wait", "wait_in_a_thread")]
+    async with working(app, api, {"default": 2}):
+        for number, job in enumerate(jobs):
+            await api.app.aemit("go", key=str(job.id), payload=number)
+        first, second = [await job.aresult(20) for job in jobs]
+    assert (first[0], first[2], second) == (2, 0, [4, 1])
+    assert str(first[1]).endswith("failed: no")
+    assert sorted(ran) == [1, 2]
 
 
 async def test_large_arguments_arrive_whole_and_are_shown_whole(app: Penstock, api: Api) -> None:

@@ -66,6 +66,18 @@ def return_snooze() -> Snooze:
     return Snooze(1000)
 
 
+def wait_for_event(ctx: SyncContext, key: str) -> list[object]:
+    before = ctx.step("process", os.getpid)
+    ctx.sleep(0.01)
+    return [before == ctx.step("process, again", os.getpid), ctx.wait_for("go", key=key)]
+
+
+async def wait_for_event_async(ctx: Context, key: str) -> list[object]:
+    before = await ctx.step("process", os.getpid)
+    await ctx.sleep(0.01)
+    return [before == await ctx.step("process, again", os.getpid), await ctx.wait_for("go", key=key)]
+
+
 def exit_hard(code: int) -> None:
     os._exit(code)
 

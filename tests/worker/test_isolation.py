@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock import JobFailed, JobState, Penstock
+from penstock import JobFailed, JobHandle, JobState, Penstock
+from penstock.context import JobContext
+from penstock.middleware import CallNext
+from penstock.outcome import Suspended
 from tests.kit.until import until
 from tests.kit.working import working
 from tests.worker import in_process
@@ -70,6 +73,33 @@ async def test_endings_cross_the_border(app: Penstock) -> None:
     assert (await left.arefresh()).errors[0]["type"] == "SystemExit"
     assert (await snoozed.arefresh()).state is JobState.SCHEDULED
     assert (await reported.arefresh()).progress == {"percent": 90, "message": "last"}
+
+
+async def test_handlers_in_processes_wait_and_go_on_after_their_steps(app: Penstock) -> None:
+    told: list[str] = []
+    seen: list[object] = []
+    app.on_end(lambda run: told.append(run.outcome))
+
+    @app.middleware
+    async def note(ctx: JobContext, call_next: CallNext) -> object:
+        seen.append(await call_next())
+        return seen[-1]
+
+    for wait in (in_process.wait_for_event, in_process.wait_for_event_async):
+        handler = app.job(isolate=True)(wait)
+        async with working(app, {"default": 1}):
+            handle = await handler.aenqueue(wait.__name__)
+
+            async def is_blocked(handle: JobHandle[list[object]] = handle) -> bool:
+                return (await handle.arefresh()).state is JobState.BLOCKED
+
+            await until(is_blocked, within=SOON)
+            await app.aemit("go", key=wait.__name__, payload="gone")
+            assert await handle.aresult(SOON) == [True, "gone"]
+        assert told == ["suspended", "suspended", "succeeded"]
+        assert seen == [Suspended("sleep"), Suspended(f"wait for go {wait.__name__}"), [True, "gone"]]
+        told.clear()
+        seen.clear()
 
 
 async def test_a_process_that_dies_fails_its_job_and_the_worker_goes_on(app: Penstock) -> None:
