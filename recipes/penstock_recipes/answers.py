@@ -47,6 +47,6 @@ class Refusing(CheckedRoute):
                 return await handle(request)
             except RequestValidationError as error:
                 found = problem_of(error)
-                raise Problem(400, f"Invalid request: {found.detail}", **found.extra) from None
+                raise Problem(400, f"Invalid request: {found.detail}", headers=found.headers, **found.extra) from None
 
         return refuse

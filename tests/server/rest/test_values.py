@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import psycopg
 import pytest
+from psycopg.types.json import Json
 
 from penstock.server.rest.catalog import FUNCTIONS, VIEWS
 from penstock.server.rest.errors import Refused
@@ -66,7 +66,7 @@ def test_so_is_a_value_of_json(connect: Connect) -> None:
                     refuse_unfit(type, value)
                 continue
             refuse_unfit(type, value)
-            given = psycopg.types.json.Json({"x": value})
+            given = Json({"x": value})
             connection.execute(f"select * from json_to_record(%s) as given(x {type})".encode(), [given])
 
 
