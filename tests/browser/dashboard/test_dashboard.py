@@ -175,9 +175,7 @@ async def test_files_are_shown_on_the_page(shown: Scene, operator: Page, file: s
         await until(lambda: operator.evaluate("document.querySelector('audio').readyState > 0"))
 
 
-async def test_files_that_are_made_while_one_looks_are_shown_like_those_of_before(
-    shown: Scene, operator: Page
-) -> None:
+async def test_files_that_are_made_while_one_looks_are_shown_like_those_of_before(shown: Scene, operator: Page) -> None:
     await shown.app.queues.apause("exports")
     handle = await shown.app.aenqueue(shown.app.handler("render_invoice").prepare(number=7))
     await operator.goto(f"{shown.address}/jobs/{handle.id}")
