@@ -1,13 +1,17 @@
 """The dashboard in a real Chromium: live, by keyboard, in both themes, on a phone, as operator, viewer and stranger."""
 
+import io
+
 import pytest
+from axe_playwright_python.async_playwright import Axe
+from PIL import Image
 from playwright.async_api import Page, expect
 
 from penstock.job import JobState
 from tests.browser.dashboard.conftest import sign_in
 from tests.browser.dashboard.scene import Scene
 from tests.browser.dashboard.screenshots import pages
-from tests.kit.browser import IN_A_BROWSER, PHONE, refuse_barriers
+from tests.kit.browser import DESK, IN_A_BROWSER, PHONE, refuse_barriers
 from tests.kit.serving import KEY
 from tests.kit.until import until
 from tests.server.dashboard.browsing import token_of
@@ -17,6 +21,8 @@ expect.set_options(timeout=20_000)
 
 ALIKE = ("jobs", "job-running", "job-flow", "queues", "flow", "missing")
 """Pages that have nothing on them which another has not."""
+WIDE = ("overview", "jobs-failed", "job-failed", "flow-wide", "workers", "schedules", "approvals", "errors")
+"""Those that are laid out otherwise on a large screen."""
 
 
 async def test_a_stranger_signs_in_and_out(shown: Scene, tab: Page) -> None:
@@ -139,6 +145,40 @@ async def test_every_page_fits_a_phone_and_keeps_nobody_out(shown: Scene, operat
         assert wide <= 0, f"{name} is {wide} px wider than a phone"
         if name not in ALIKE:
             await refuse_barriers(operator)
+
+
+async def test_at_a_desk_no_page_keeps_anybody_out_nor_does_a_dialog(shown: Scene, operator: Page) -> None:
+    """The phone's layout is another one: there are tables here, a rail, and wide drawings."""
+    await operator.set_viewport_size(DESK)
+    there = pages(shown)
+    for name in WIDE:
+        await operator.goto(f"{shown.address}{there[name]}")
+        found = await Axe().run(operator)
+        assert found.violations_count == 0, (name, found.generate_report())
+    await operator.goto(f"{shown.address}/queues/mail")
+    await operator.get_by_role("button", name="Limits").click()
+    await expect(operator.locator("dialog[open]")).to_be_visible()
+    await refuse_barriers(operator)
+
+
+async def test_where_colours_are_the_readers_own_one_sees_how_far_a_job_is_and_whether_the_page_is_live(
+    shown: Scene, operator: Page
+) -> None:
+    await operator.goto(f"{shown.address}/jobs/{shown.running}")
+    await expect(operator.locator("penstock-live")).to_have_attribute("data-state", "live")
+    await operator.emulate_media(forced_colors="active")
+    done, rest = await colours(operator, "main progress", 0.2, 0.8)
+    assert done != rest, "42 % of it are filled"
+    dot, beside = await colours(operator, ".live .dot", 0.5, 0.0)
+    assert dot != beside
+    await operator.emulate_media(forced_colors="none")
+
+
+async def colours(tab: Page, selector: str, *places: float) -> list[object]:
+    """Of an element in the middle of its height, at so much of its width."""
+    taken = Image.open(io.BytesIO(await tab.locator(selector).first.screenshot())).convert("RGB")
+    heights = (taken.height // 2 if place else 0 for place in places)
+    return [taken.getpixel((int(taken.width * place), y)) for place, y in zip(places, heights, strict=True)]
 
 
 async def test_the_theme_is_chosen_and_stays(shown: Scene, operator: Page) -> None:
