@@ -1,6 +1,7 @@
 """What reads the words of strangers takes anything: an answer, or the one error that says no. Never another."""
 
 import asyncio
+import hashlib
 import json
 import string
 from base64 import urlsafe_b64encode
@@ -20,17 +21,22 @@ from starlette.datastructures import QueryParams
 from penstock import InvalidInput
 from penstock.callbacks import Callback, make_token, read_token
 from penstock.cron import Schedule
+from penstock.engine.commands import Claim, Command, Complete, ExtendLease, OpenLease, ReportProgress, Snooze
+from penstock.engine.http.wire import decoded
 from penstock.outbound.headers import BadHead, read_head, read_target
 from penstock.push import _output, _retry_after
+from penstock.server.auth.jwks import read_keys
 from penstock.server.auth.jwt import InvalidToken, check, read_header, verify
 from penstock.server.dashboard.address import safe_path
 from penstock.server.dashboard.pages.jobs import _found, filter_of
+from penstock.server.dashboard.session import Sessions
 from penstock.server.files.headers import Unsatisfiable, disposition, matches, read_range
 from penstock.server.rest.calls import function_of, read_arguments, schema_of
 from penstock.server.rest.catalog import VIEWS
 from penstock.server.rest.errors import Refused
 from penstock.server.rest.queries import insert, read_query, read_rows
 from penstock.server.settings import ServerSettings
+from penstock.server.work.uploads import _read_metadata
 from penstock.signatures import InvalidSignature, Signer
 from penstock.signatures import verify as verify_webhook
 from penstock.storage.links import Links, read_watch_token
@@ -45,6 +51,8 @@ JOB = UUID("01a1e5bc-536c-7624-aeec-5124e93f335e")
 SECRET = "a secret that only the tests have, and nobody else"
 WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 SETTINGS = ServerSettings(jwt_secret=SECRET)
+SESSIONS = Sessions(SETTINGS)
+SESSION = SESSIONS.open("ada", "operator")
 FORM = [
     "",
     "0",
@@ -288,7 +296,56 @@ class TestHeads:
         assert passed.count(b"\n") == len(again.fields) + 2
 
 
+class TestWhatOthersAnswer:
+    entries: SearchStrategy[dict[str, object]] = some.dictionaries(
+        some.sampled_from(["kty", "crv", "n", "e", "x", "y", "k", "kid", "alg", "use", "key_ops"]),
+        some.sampled_from(["RSA", "EC", "OKP", "oct", "P-256", "Ed25519", "AQAB", "sig", "enc", None, 1, [], {}])
+        | texts,
+    )
+
+    @few
+    @given(bodies | some.lists(entries | json_values, max_size=3).map(lambda keys: json.dumps({"keys": keys}).encode()))
+    @example(json.dumps({"keys": [{"kty": "RSA", "n": "AA", "e": "AA"}]}).encode())
+    def test_a_key_set_has_usable_keys_or_is_refused(self, document: bytes) -> None:
+        for id, algorithm, _ in _unless(ValueError, lambda: read_keys(document)) or []:
+            assert id is None or isinstance(id, str)
+            assert algorithm in {"RS256", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"}, (
+                "never one with a shared secret"
+            )
+
+    commands = some.sampled_from([Claim, ExtendLease, OpenLease, Complete, Snooze, ReportProgress])
+
+    @few
+    @example(Claim, b"{}")
+    @example(Claim, b"[" * 5000)
+    @given(commands, bodies | json_values.map(lambda result: json.dumps({"result": result}).encode()))
+    def test_an_answer_to_a_command_is_one_or_is_refused(self, kind: type[Command[Any]], answer: bytes) -> None:
+        _unless(msgspec.MsgspecError, lambda: decoded(kind, [answer]))
+
+
+class TestUploads:
+    @few
+    @given(texts | bodies.map(lambda body: body.decode("utf-8", "replace")) | some.just("\ud800"))
+    def test_metadata_is_an_object_or_is_refused_by_its_field(self, text: str) -> None:
+        found = _unless(InvalidInput, lambda: _read_metadata(text))
+        assert found is None or isinstance(found, dict)
+
+
 class TestDashboard:
+    @few
+    @given(texts | bodies.map(lambda body: f"{_base64(body)}.{hashlib.sha256(body).hexdigest()}"))
+    def test_nobody_s_cookie_is_a_session(self, cookie: str) -> None:
+        assert SESSIONS.read(cookie) is None
+        assert SESSIONS.unwrap(cookie) is None
+
+    @few
+    @given(some.integers(0, 10_000), some.sampled_from(string.ascii_letters + string.digits + "-_.=é"))
+    def test_a_session_with_another_letter_is_none(self, place: int, letter: str) -> None:
+        cookie = SESSIONS.seal(SESSION)
+        place %= len(cookie)
+        changed = cookie[:place] + letter + cookie[place + 1 :]
+        assert SESSIONS.read(changed) == (SESSION if changed == cookie else None)
+
     @few
     @given(texts | made_of("/", "\\", "//", "evil.example", "http:", "?", "#", "@", "javascript:", "\t", "%2f"))
     def test_after_signing_in_one_stays_here(self, text: str) -> None:

@@ -154,8 +154,11 @@ def encoded(result: object) -> bytes:
 
 
 def decoded(kind: type[Command[R]], answers: Sequence[bytes]) -> R:
-    """What a command gives, by the answers to its requests."""
-    results = [_decoder(kind)(answer).result for answer in answers]
+    """What a command gives, by the answers to its requests. Of what is none: MsgspecError."""
+    try:
+        results = [_decoder(kind)(answer).result for answer in answers]
+    except RecursionError:
+        raise msgspec.DecodeError("the answer is nested too deeply") from None
     if issubclass(kind, Claim):
         results = [[claimed_job(job) for job in result] for result in results]
     if len(results) > 1:
@@ -167,4 +170,5 @@ def decoded(kind: type[Command[R]], answers: Sequence[bytes]) -> R:
 @cache
 def _decoder(kind: type[Command[Any]]) -> Any:
     gives = list[HeldJob] if issubclass(kind, Claim) else result_of(kind)  # type: ignore[valid-type]
-    return msgspec.json.Decoder(msgspec.defstruct("Answer", [("result", gives, None)])).decode
+    field = ("result", gives) if issubclass(kind, Claim) else ("result", gives, None)
+    return msgspec.json.Decoder(msgspec.defstruct("Answer", [field])).decode
