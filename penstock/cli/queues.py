@@ -21,9 +21,14 @@ Create = Annotated[bool, typer.Option("--create", help="The queue may be a new o
 
 def refuse_unknown_queue(app: Penstock, name: str, *, create: bool) -> None:
     """A slip of the pen would make a queue that no worker serves."""
-    known = {"default", *(queue.name for queue in app.queues.list())}
-    if not (create or name in known or app.jobs.list(queue=name, limit=1).jobs):
+    if not create and (known := known_unless(app, name)):
         raise UnknownQueue(name, known)
+
+
+def known_unless(app: Penstock, name: str) -> set[str]:
+    """The queues that there are; none of them when this is one."""
+    known = {"default", *(queue.name for queue in app.queues.list())}
+    return set() if name in known or app.jobs.list(queue=name, limit=1).jobs else known
 
 
 @queues.command("list")

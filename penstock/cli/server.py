@@ -29,6 +29,7 @@ from penstock.cli.worker import (
     processes_given,
     set_up_logs,
     slots_of,
+    warn_of_unknown,
 )
 from penstock.errors import InvalidInput, PenstockError
 from penstock.extras import needs
@@ -121,6 +122,7 @@ def up(
             "--grace", str(grace), "--introduced", *(["--queues", queues] if queues else []),
         ]  # fmt: skip
         slots = slots_of(queues, loaded)
+        warn_of_unknown(slots, loaded)
         workers = Supervisor(command, loaded.engine, queues=slots, least=least, most=most)
 
         def tell_all(http: "HttpServer", pages: dict[str, str]) -> None:

@@ -10,8 +10,11 @@ import typer
 
 from penstock.app import Penstock
 from penstock.cli.output import out
-from penstock.errors import InvalidInput
+from penstock.cli.queues import known_unless
+from penstock.errors import InvalidInput, meant
 from penstock.logs import set_up
+
+log = logging.getLogger("penstock.waker")
 
 
 def wake(
@@ -34,6 +37,9 @@ def wake(
     `Authorization: Bearer`. Calls that fail are repeated, after longer and longer pauses; nothing is lost meanwhile.
     """
     set_up("info", json=json)
+    for name in queue:
+        if known := known_unless(app, name):  # its first job may be yet to come
+            log.warning("queue: there is no %r yet%s", name, meant(name, known))
     logging.getLogger("httpx").setLevel(logging.WARNING)
     key = os.environ.get("PENSTOCK_SERVICE_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}

@@ -16,7 +16,7 @@ from penstock.cli.interrupt import INTERRUPTED, ending_on_the_spot
 from penstock.cli.load import load_app
 from penstock.cli.output import explained, out, print_json, print_table
 from penstock.engine import commands
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, meant
 from penstock.logs import counted, keep_urls_out, set_up
 from penstock.middleware import log_jobs
 from penstock.worker import Worker
@@ -25,6 +25,8 @@ from penstock.worker.program import RECYCLED, end_with_parent, leave, serve, tel
 from penstock.worker.supervisor import PLACE, Supervisor
 from penstock.worker.tick import TickResult
 from penstock.worker.worker import SLOTS
+
+log = logging.getLogger("penstock.worker")
 
 
 class LogFormat(StrEnum):
@@ -123,6 +125,8 @@ def worker(
         set_up_logs(log_level, log_format)
         loaded = load_app(app)
         slots = slots_of(queues, loaded)
+        if supervised is None and not introduced:  # or whoever started it has said so
+            warn_of_unknown(slots, loaded)
         if api is None:
             if loaded.has_database:
                 loaded.url()  # what is wrong with it is said here, once
@@ -204,7 +208,9 @@ def tick(
     """
     with explained(json), ending_on_the_spot():
         loaded = load_app(app)
-        results = asyncio.run(_tick(loaded, limit, budget, slots_of(queues, loaded)))
+        slots = slots_of(queues, loaded)
+        warn_of_unknown(slots, loaded)
+        results = asyncio.run(_tick(loaded, limit, budget, slots))
         loaded.close()
     if results is None:
         raise typer.Exit(INTERRUPTED)
@@ -250,6 +256,13 @@ def slots_of(given: str | None, app: Penstock) -> dict[str, int]:
             raise InvalidInput("queues", f"{part!r}: write it as default:50,exports:3")
         slots[match[1]] = int(match[2] or app.slots(match[1]))
     return slots
+
+
+def warn_of_unknown(slots: dict[str, int], app: Penstock) -> None:
+    """It may well serve a queue that only single calls name; or it is a slip of the pen, and idle for ever."""
+    known = {*app.queue_names, *app._kinds.queues}
+    for name in sorted(slots.keys() - known):
+        log.warning("queues: no handler here puts its jobs into %r%s", name, meant(name, known))
 
 
 def processes_given(given: str) -> tuple[int, int]:

@@ -360,8 +360,9 @@ async def test_bad_limits_are_named_and_nothing_runs(app: Penstock, field: str, 
 def test_the_command_prints_what_became_of_each_job(commands: Commands) -> None:
     job = commands.enqueue("quick")
     [unknown] = commands.app.engine.enqueue([NewJob(kind="nobody", max_attempts=1)])
-    process = commands.start("tick", "tasks:app", "--json")
+    process = commands.start("tick", "tasks:app", "--json", "--queues", "default,defualt")
     assert process.wait() == 0, process.complaint
+    assert "no handler here puts its jobs into 'defualt' (did you mean 'default'?)" in process.complaint
     results = json.loads((commands.folder / "out").read_text())["results"]
     assert {each["id"]: (each["kind"], each["state"], each["attempt"]) for each in results} == {
         str(job.id): ("quick", "succeeded", 1),

@@ -142,6 +142,8 @@ def test_what_cannot_be_is_refused_by_name(url: str, given: tuple[str, list[str]
 async def test_the_command_calls_and_stops_at_a_signal(url: str) -> None:
     async with an_app(url) as app, fake_server(Consumer(app)) as server:
         command = [sys.executable, "-m", "penstock.cli", "wake", server.url, "-q", "greetings", "-H", "X-Key: 7"]
+        command += ["-q", "greetnigs"]
+        await app.queues.aset("greetings", max_running=10)
         process = await asyncio.create_subprocess_exec(
             *command, "-d", url, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -155,4 +157,6 @@ async def test_the_command_calls_and_stops_at_a_signal(url: str) -> None:
                 process.kill()
         assert process.returncode == 0, err
         assert out == b"stopped\n"
+        assert b"there is no 'greetnigs' yet (did you mean 'greetings'?)" in err
+        assert b"there is no 'greetings'" not in err
         assert server.requests[0].headers["x-key"] == "7"

@@ -65,9 +65,10 @@ def test_log_lines_are_json_where_no_person_reads_them(commands: Commands) -> No
 
 
 def test_log_lines_are_for_people_when_asked(commands: Commands) -> None:
-    process = commands.start_worker("--log-format", "text")
+    process = commands.start_worker("--log-format", "text", "--queues", "default,defualt")
     process.send(signal.SIGTERM)
     assert process.wait() == 0
+    assert process.complaint.count("no handler here puts its jobs into 'defualt' (did you mean 'default'?)") == 1
     with pytest.raises(json.JSONDecodeError):
         process.lines  # noqa: B018 - reads them
 
