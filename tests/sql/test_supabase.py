@@ -6,6 +6,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from penstock.engine.postgres.migrate import migrate
 from penstock.errors import PenstockError
@@ -49,6 +50,28 @@ def test_a_failed_task_is_pending_at_once_until_its_attempts_are_spent(connectio
         assert told == (("pending", attempt, "no", None) if attempt < 3 else ("failed", 3, "no", "w"))
     assert value(connection, "select status from jobs where id = %s", job) == "failed"
     assert claim(connection, "w") == []
+
+
+@pytest.mark.parametrize("size", [2, 4_000])
+def test_a_task_s_input_and_a_job_s_params_are_whole_whatever_their_size(connection: Connection, size: int) -> None:
+    """Large ones are kept beside the job, by the same names before, while and after it runs."""
+    params, given = ({"text": f"{word} " * size} for word in ("these", "those"))
+    insert = "insert into jobs (user_id, type, params) values ('ada', 'reading', %s) returning id"
+    job = value(connection, insert, Jsonb(params))
+    add = "insert into job_tasks (job_id, task_type, input) values (%s, 'text_generation', %s) returning id"
+    task = value(connection, add, job, Jsonb(given))
+
+    def seen() -> list[Any]:
+        return [value(connection, "select input from job_tasks"), value(connection, "select params from jobs")]
+
+    assert seen() == [given, params]
+    assert value(connection, "select input from claim_tasks('w', 1)") == given
+    assert value(connection, "select fail_task(%s, 'w', 'no')", task)
+    assert value(connection, "select input from claim_tasks('w', 1)") == given, "after another attempt"
+    assert value(connection, "select complete_task(%s, 'w', %s)", task, Jsonb(given))
+    assert value(connection, "select status from jobs") == "complete"
+    assert seen() == [given, params]
+    assert value(connection, "select output from job_tasks") == given
 
 
 def test_a_queue_s_backoff_is_kept(connection: Connection) -> None:
