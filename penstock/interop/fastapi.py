@@ -24,6 +24,7 @@ with needs("server", "penstock.interop.fastapi"):
     from starlette.routing import Mount
 
     from penstock.server import Server
+    from penstock.server.http.address import address_of
 
 __all__ = ["PenstockDep", "get_penstock", "lifespan", "stream_url"]
 
@@ -109,10 +110,10 @@ def stream_url(request: Request, job: UUID | JobHandle[Any], seconds: float = 60
     """Where a browser may watch this one job for a while, by EventSource and without a token of its own: for users whom
     your session knows. Look whether the job is theirs before you hand it out."""
     jobs = get_penstock(request)
-    for path, _ in _mounted(request.app, jobs):
+    for path, server in _mounted(request.app, jobs):
         id = job if isinstance(job, UUID) else job.id
-        root = request.scope.get("root_path", "").rstrip("/")
-        return f"{root}{path}/api/jobs/{id}/stream?watch={jobs.watch_token(id, seconds)}"
+        where = address_of(request.scope, server.services.settings, path)
+        return f"{where}/api/jobs/{id}/stream?watch={jobs.watch_token(id, seconds)}"
     raise PenstockError('streams are of the API, which is not mounted: web.mount("/queue", app.asgi())')
 
 

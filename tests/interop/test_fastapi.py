@@ -120,7 +120,7 @@ async def test_the_lifespan_goes_around_the_applications_own_and_ends_the_worker
         async with httpx.AsyncClient(transport=transport, base_url="http://web") as client:
             answer = (await client.get("/")).json()
         assert answer["same"] == "True"
-        assert answer["stream"].startswith(f"/at/queue/api/jobs/{answer['id']}/stream?watch=")
+        assert answer["stream"].startswith(f"http://web/at/queue/api/jobs/{answer['id']}/stream?watch=")
         await soon(started.wait())
         asyncio.get_running_loop().call_later(0.05, go_on.set)
     assert order == ["open", "job", "closed"], "a job finishes while what it uses is there"
@@ -129,6 +129,37 @@ async def test_the_lifespan_goes_around_the_applications_own_and_ends_the_worker
         assert found is not None
         assert (found.state, found.output) == ("succeeded", "done")
         await until(other.workers.alist, so=lambda workers: not workers)
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "where"),
+    [
+        ({}, {}, "http://web/queue"),
+        ({"public_url": "https://jobs.example.com/q/"}, {}, "https://jobs.example.com/q"),
+        (
+            {"trusted_proxies": "127.0.0.1"},
+            {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "shop.example.com", "X-Forwarded-Prefix": "/shop"},
+            "https://shop.example.com/shop/queue",
+        ),
+        ({"trusted_proxies": "10.0.0.0/8"}, {"X-Forwarded-Prefix": "/shop"}, "http://web/queue"),
+    ],
+    ids=["as it was asked", "the public one", "behind a proxy", "behind a stranger"],
+)
+async def test_a_stream_is_where_the_api_is_seen_from_outside(
+    url: str, settings: dict[str, str], headers: dict[str, str], where: str
+) -> None:
+    async with Penstock(url) as jobs:
+        web = FastAPI()
+        web.state.penstock = jobs
+        web.mount("/queue", jobs.asgi(service_key="k" * 32, **settings))
+
+        @web.get("/")
+        async def look(request: Request) -> str:
+            return stream_url(request, UUID(int=7))
+
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(web), base_url="http://web") as client:
+            told = (await client.get("/", headers=headers)).json()
+        assert told.startswith(f"{where}/api/jobs/{UUID(int=7)}/stream?watch=")
 
 
 async def test_what_is_missing_is_said(url: str) -> None:

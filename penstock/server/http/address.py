@@ -24,14 +24,14 @@ class Address:
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
-        self._public = (settings.public_url or "").rstrip("/")
-        self._trusted = _networks(settings.trusted_proxies)
+        self._settings = settings
+        _networks(settings.trusted_proxies)  # what is wrong with them is said now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        here = self._public or self._address_of(scope)
+        here = address_of(scope, self._settings)
 
         async def send_absolute(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -48,19 +48,24 @@ class Address:
         finally:
             address.reset(token)
 
-    def _address_of(self, scope: Scope) -> str:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        scheme, host, prefix = scope.get("scheme", "http"), headers.get("host", ""), ""
-        if _trusts(scope, self._trusted):
-            scheme = _first(headers, "x-forwarded-proto") or scheme
-            host = _first(headers, "x-forwarded-host") or host
-            prefix = _first(headers, "x-forwarded-prefix").rstrip("/")
-        if not _HOST.fullmatch(host):
-            name, port = scope.get("server") or ("localhost", None)
-            name = f"[{name}]" if ":" in name else name
-            host = name if port is None else f"{name}:{port}"
-        prefix = prefix if _PREFIX.fullmatch(prefix) else ""
-        return f"{'https' if scheme == 'https' else 'http'}://{host}{prefix}{scope.get('root_path', '').rstrip('/')}"
+
+def address_of(scope: Scope, settings: ServerSettings, mounted_at: str = "") -> str:
+    """Where the application is that a request came to, or the one that it has mounted there."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    scheme, host, prefix = scope.get("scheme", "http"), headers.get("host", ""), ""
+    if _trusts(scope, _networks(settings.trusted_proxies)):
+        scheme = _first(headers, "x-forwarded-proto") or scheme
+        host = _first(headers, "x-forwarded-host") or host
+        prefix = _first(headers, "x-forwarded-prefix").rstrip("/")
+    if not _HOST.fullmatch(host):
+        name, port = scope.get("server") or ("localhost", None)
+        name = f"[{name}]" if ":" in name else name
+        host = name if port is None else f"{name}:{port}"
+    prefix = prefix if _PREFIX.fullmatch(prefix) else ""
+    root = scope.get("root_path", "").rstrip("/") + mounted_at
+    return f"{'https' if scheme == 'https' else 'http'}://{host}{prefix}{root}"
 
 
 def client_of(scope: Scope, settings: ServerSettings) -> str:
