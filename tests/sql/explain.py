@@ -68,10 +68,11 @@ class Plan:
 
     @cached_property
     def scans(self) -> Sequence[Scan]:
+        return self.scans_of("jobs", "history", "payloads", "errors")
+
+    def scans_of(self, *tables: str) -> Sequence[Scan]:
         return [
-            scan
-            for scan in self._scans(self.root, limited=False)
-            if scan.table in ("jobs", "history", "payloads", "errors") and not scan.finds_nothing
+            scan for scan in self._scans(self.root, limited=False) if scan.table in tables and not scan.finds_nothing
         ]
 
     def _scans(self, node: Node, *, limited: bool) -> Iterator[Scan]:

@@ -22,11 +22,16 @@ begin
     from penstock.steps as s
     left join lateral (
       select jsonb_agg(jsonb_build_object(
-               'id', i.id, 'kind', c.kind, 'state', c.state, 'output', c.output,
-               'error', case when c.state in ('failed', 'cancelled') then c.errors->-1->>'error' end) order by i.place) as jobs,
+               'id', i.id, 'kind', c.kind, 'state', c.state, 'output', c.output, 'error', c.error) order by i.place) as jobs,
              count(*) filter (where c.id is not null and c.finished_at is null) as unfinished
         from jsonb_array_elements_text(s.output->'ids') with ordinality as i (id, place)
-        left join penstock.all_jobs as c on c.id = i.id::uuid
+        -- `offset 0` makes it a look-up for each: joined, the planner reads all jobs when it believes them few
+        left join lateral (
+          select a.id, a.kind, a.state, a.output, a.finished_at,
+                 case when a.state in ('failed', 'cancelled') then a.errors->-1->>'error' end as error
+            from penstock.all_jobs as a
+           where a.id = i.id::uuid
+          offset 0) as c on true
     ) as called on s.kind = 'call'
    where s.job = p_id and s.kind <> 'callback'
    order by s.number, s.done_at, s.name;
