@@ -55,7 +55,7 @@ def test_a_failed_task_is_pending_at_once_until_its_attempts_are_spent(connectio
 @pytest.mark.parametrize("size", [2, 4_000])
 def test_a_task_s_input_and_a_job_s_params_are_whole_whatever_their_size(connection: Connection, size: int) -> None:
     """Large ones are kept beside the job, by the same names before, while and after it runs."""
-    params, given = ({"text": f"{word} " * size} for word in ("these", "those"))
+    params, given = ({"lines": [f"{word} line"] * size} for word in ("this", "that"))
     insert = "insert into jobs (user_id, type, params) values ('ada', 'reading', %s) returning id"
     job = value(connection, insert, Jsonb(params))
     add = "insert into job_tasks (job_id, task_type, input) values (%s, 'text_generation', %s) returning id"
