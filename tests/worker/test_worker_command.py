@@ -8,7 +8,7 @@ from psycopg.conninfo import make_conninfo
 
 from penstock import JobState
 from tests.kit.until import wait_until
-from tests.worker.processes import Commands
+from tests.worker.processes import MODULE, Commands
 from tests.worker.processes import commands as commands
 
 
@@ -112,3 +112,28 @@ def test_a_database_without_our_schema_is_told_in_one_line(commands: Commands, e
     [line] = process.complaint.splitlines()
     assert line.startswith("error: ")
     assert "penstock migrate" in line
+
+
+GREEDY = """
+kept = []
+
+
+@app.job
+async def grow() -> int:
+    kept.append(b"x" * 300_000_000)
+    return os.getpid()
+"""
+
+
+def test_a_process_past_its_memory_is_replaced_without_a_word_of_trouble(commands: Commands) -> None:
+    (commands.folder / "tasks.py").write_text(MODULE + GREEDY)
+    process = commands.start_worker("--processes", "1:2", "--max-memory", "250MB")
+    job = commands.enqueue("grow")
+    grown = job.result(20)
+    wait_until(lambda: commands.leases and grown not in commands.leases.values())
+    assert job.refresh().attempt == 1
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
+    [told] = [line["message"] for line in process.lines if "a fresh process takes over" in line["message"]]
+    assert "250 at most" in told
+    assert {line["level"] for line in process.lines} == {"info"}, "nothing has ended with a code that is odd"
