@@ -43,6 +43,7 @@ def test_a_run_of_a_part_leaves_the_page_alone(asked: list[str], whole: bool) ->
 
 
 @pytest.mark.slow
+@pytest.mark.time_limit(400)
 def test_the_benchmark_of_scale_tells_every_figure_that_has_a_goal(tmp_path: Path) -> None:
     results = tmp_path / "scale.json"
     small = ["--queues", "20", "--owners", "200", "--schedules", "300", "--flow", "200"]
