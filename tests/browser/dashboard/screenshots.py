@@ -1,4 +1,5 @@
-"""`make screenshots`: every page in both themes, and at the width of a phone, into .screenshots."""
+"""`make screenshots`: every page in both themes, and at the width of a phone, into .screenshots; and the dashboard as
+README and documentation show it, into docs/assets."""
 
 import asyncio
 import os
@@ -6,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from playwright.async_api import Browser, async_playwright
 
@@ -14,7 +15,12 @@ from tests.browser.dashboard.scene import Scene, scene
 from tests.kit.browser import DESK, PHONE, ROOT, chromium
 from tests.kit.serving import KEY
 
+if TYPE_CHECKING:
+    from playwright.async_api import ViewportSize
+
 FOLDER = ROOT / ".screenshots"
+ASSETS = ROOT / "docs" / "assets"
+SHOWN: "ViewportSize" = {"width": 1280, "height": 800}
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
@@ -67,6 +73,20 @@ async def take(browser: Browser, shown: Scene, only: str = "") -> None:
             await context.close()
 
 
+async def take_for_readme(browser: Browser, shown: Scene) -> None:
+    """The first screen of the overview, as a browser of this size has it."""
+    for theme in THEMES:
+        context = await browser.new_context(viewport=SHOWN, color_scheme=theme, base_url=shown.address)
+        tab = await context.new_page()
+        await tab.goto("/login")
+        await tab.fill("#credential", KEY)
+        await tab.click("button")
+        await tab.locator("penstock-live[data-state=live]").wait_for()
+        await tab.locator("penstock-chart svg").nth(2).wait_for()
+        await tab.screenshot(path=ASSETS / f"dashboard-{theme}.png")
+        await context.close()
+
+
 async def main() -> None:
     os.environ.pop("DATABASE_URL", None)
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -75,6 +95,8 @@ async def main() -> None:
         async with async_playwright() as playwright, scene(None, Path(place), many=400) as shown:
             browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             await take(browser, shown, *sys.argv[1:2])
+            if not sys.argv[1:] or sys.argv[1] == "readme":
+                await take_for_readme(browser, shown)
             await browser.close()
     print(f"{len(list(FOLDER.iterdir()))} pictures in {FOLDER}")
 
