@@ -57,13 +57,28 @@ class _Marker(_Ear):
         self._queue = queue
         self._ears = ears
         self._marked = 0.0
+        self._popping: asyncio.Task[Any] | None = None
 
     async def hear(self) -> None:
         # what the marker said is kept apart: a claim that was under way knows of nothing due, and says so afterwards
         due = min((at for at in (self._session.due.get(self._queue), self._marked) if at), default=0.0)
         left = due - time.time() if due else _LONGEST
         seconds = min(max(left, _SHORTEST), _LONGEST)
-        told = await self._client.bzpopmin(self._session.keys(self._queue)["marker"], timeout=seconds)
+        if self._popping is None:
+            marker = self._session.keys(self._queue)["marker"]
+            self._popping = asyncio.create_task(self._client.bzpopmin(marker, timeout=_LONGEST))
+        try:
+            # by a clock of our own: Redis looks ten times a second whose timeout is over
+            await asyncio.wait({self._popping}, timeout=seconds)
+        except asyncio.CancelledError:
+            popping, self._popping = self._popping, None
+            popping.cancel()
+            await asyncio.wait({popping})  # it ends its connection, which takes the loop
+            raise
+        told = None
+        if self._popping.done():
+            popped, self._popping = self._popping, None
+            told = popped.result()
         if told is not None and float(told[2]) > 0:
             self._marked = float(told[2]) / 1000
             return
