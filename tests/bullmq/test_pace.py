@@ -82,6 +82,6 @@ async def test_without_one_it_has_that_of_its_queue(hand: Hand) -> None:
 )  # fmt: skip
 async def test_a_job_of_node_has_the_backoff_of_its_options(hand: Hand, backoff: object, pauses: list[float]) -> None:
     queue = hand.engine.session().queue("default")
-    await queue.add("work", {}, {"attempts": 5, "backoff": backoff, "timestamp": hand.now})  # type: ignore[typeddict-item]
+    await queue.add("work", {}, {"attempts": 5, "backoff": backoff, "timestamp": hand.now})
     await hand.engine.arun(c.OpenLease("meets", queues=["default"]))
     assert await hand.pauses(3) == pauses

@@ -27,9 +27,7 @@ def files(tmp_path: Path) -> Path:
 @pytest.fixture
 def jobs_url(request: pytest.FixtureRequest) -> str | None:
     """Where the jobs are, if it is not the database."""
-    import os
-
-    return fresh_redis() if getattr(request, "param", os.environ.get("TRY", "postgres")) == "bullmq" else None
+    return fresh_redis() if getattr(request, "param", "postgres") == "bullmq" else None
 
 
 @pytest.fixture
