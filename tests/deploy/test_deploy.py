@@ -4,6 +4,7 @@
 """
 
 import re
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -178,3 +179,9 @@ def test_every_alert_says_what_to_do() -> None:
         for rule in group["rules"]:
             assert rule["annotations"].keys() == {"summary", "action"}
             assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+@pytest.mark.slow
+def test_the_tools_of_those_who_run_such_files_find_nothing() -> None:
+    done = subprocess.run([ROOT / "scripts" / "check-deploy"], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
