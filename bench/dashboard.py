@@ -11,9 +11,9 @@ import statistics
 import threading
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
@@ -43,8 +43,8 @@ from penstock import Penstock, embedded
 from penstock.engine import commands
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.server import Server, ServerSettings
-from penstock.server.dashboard import looks
 from penstock.server.dashboard.dashboard import NAVIGATION
+from penstock.server.dashboard.looks import Looks
 
 FOLDER = ROOT / ".cache" / "bench-dashboard-postgres"
 RESULTS = ROOT / "bench" / "results" / "dashboard.json"
@@ -151,8 +151,11 @@ async def pages_of(app: Penstock, flow: str) -> list[str]:
     searches = [f"/jobs?{search}" for search in SEARCHES]
     # those of the menu, whatever is added to it
     menu = [page.path for page in NAVIGATION]
+    # purges what is not there: a line to look at, and nothing changed
+    operation = await app.operator("the benchmark").apurge(queue="nobody", state="failed")
     return [
         *menu, *searches, f"/jobs/{job}", f"/jobs/{flow}", f"/flows/{flow}", "/queues/queue 0", "/usage?org=org 10",
+        "/?over=7d", "/errors?over=7d", f"/operations/{operation.id}",
         "/jobs/change?action=retry&state=failed", "/jobs/change?action=cancel&kind=kind 3",
         "/jobs/change?action=purge&state=succeeded",
     ]  # fmt: skip
@@ -228,12 +231,45 @@ async def measure(url: str, flow: str, seconds: float, console: Console, times: 
     async with Penstock(make_conninfo(url, dbname="dashboard")) as app:
         timed = Timed(app)
         async with serving(app) as client:
-            fresh, looks.FRESH = looks.FRESH, 0.0  # or others would get the first one's answers
-            rows = await look_at(app, client, timed, flow, times, console)
-            looks.FRESH = fresh
+            with asking_anew():
+                rows = await look_at(app, client, timed, flow, times, console)
             with console.status(f"{OPEN} dashboards are open for {seconds:.0f} s…"):
                 queries = await leave_open(client, timed, seconds)
-    return {"slowest_ms": max(row["ms"] for row in rows), "queries_per_s": round(queries, 2), "queries": rows}
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("comment on database dashboard is 'changed by a run'")
+        with console.status("the ready jobs of a queue are cancelled…"):
+            operation = await cancel_many(app)
+    return {
+        "slowest_ms": max(row["ms"] for row in rows), "queries_per_s": round(queries, 2), **operation, "queries": rows,
+    }  # fmt: skip
+
+
+@contextmanager
+def asking_anew() -> Iterator[None]:
+    """What others may share for ten seconds is asked for at each look: or the first one's answer would be measured."""
+    run = Looks.run
+
+    async def run_anew(looks: Looks, command: Any, **_: Any) -> Any:
+        return await run(looks, command, fresh=True, good_for=0.0)
+
+    Looks.run = run_anew  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        Looks.run = run  # type: ignore[method-assign]
+
+
+async def cancel_many(app: Penstock) -> dict[str, float]:
+    """How long the cancellation of a queue's ready jobs takes in the background, chunk by chunk, and of how many.
+    The database is not the same afterwards, and says so: the next run fills another."""
+    began = time.perf_counter()
+    started = await app.operator("the benchmark").acancel(queue="queue 1", state="ready")
+    while await app.engine.arun(commands.ContinueOperation()):
+        pass
+    ended = await app.operations.aget(started.id)
+    assert ended is not None
+    assert ended.state == "done", ended.error
+    return {"operation_s": round(time.perf_counter() - began, 1), "operation_jobs": ended.done}
 
 
 def show(console: Console, results: dict[str, Any]) -> None:

@@ -28,4 +28,7 @@ def test_the_dashboard_s_benchmark_looks_at_every_page_and_writes_what_it_measur
         "DeadJobs",
     } <= {row["query"] for row in measured["queries"]}
     assert measured["slowest_ms"] == max(row["ms"] for row in measured["queries"])
+    assert {"/?over=7d", "/errors?over=7d"} <= {row["page"] for row in measured["queries"]}
     assert 0 < measured["queries_per_s"] < 10
+    assert measured["operation_s"] >= 0
+    assert measured["operation_jobs"] > 0
