@@ -86,11 +86,11 @@ async def test_handlers_in_processes_wait_and_go_on_after_their_steps(app: Penst
         return seen[-1]
 
     for wait in (in_process.wait_for_event, in_process.wait_for_event_async):
-        handler = app.job(isolate=True)(wait)
+        app.job(isolate=True)(wait)
         async with working(app, {"default": 1}):
-            handle = await handler.aenqueue(wait.__name__)
+            handle = await app.aenqueue(app.prepare(wait.__name__, {"key": wait.__name__}))
 
-            async def is_blocked(handle: JobHandle[list[object]] = handle) -> bool:
+            async def is_blocked(handle: JobHandle[object] = handle) -> bool:
                 return (await handle.arefresh()).state is JobState.BLOCKED
 
             await until(is_blocked, within=SOON)
