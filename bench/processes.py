@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds without a line after which a program counts as stuck."""
 
 
@@ -34,10 +34,10 @@ class Program:
         """Its next line; fails when it has ended, or says nothing for long."""
         assert self._process.stdout is not None
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 line = (await self._process.stdout.readline()).decode()
         except TimeoutError:
-            raise self.failure(f"was silent for {PATIENCE:.0f} s") from None
+            raise self.failure(f"was silent for {TIMEOUT:.0f} s") from None
         if not line:
             raise self.failure("has ended")
         return line

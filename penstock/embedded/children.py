@@ -154,9 +154,9 @@ class Children:
 
     def end(self, child: subprocess.Popen[bytes], politely: signal.Signals) -> None:
         """Ask a child to end, and insist after a while."""
-        for how, patience in ((politely, 30), (signal.SIGQUIT, 5), (signal.SIGKILL, 5)):
+        for how, timeout in ((politely, 30), (signal.SIGQUIT, 5), (signal.SIGKILL, 5)):
             child.send_signal(how)
-            if self.watch.ended(child, within=patience):
+            if self.watch.ended(child, within=timeout):
                 return
 
     @contextmanager

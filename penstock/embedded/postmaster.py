@@ -14,7 +14,7 @@ from penstock.embedded.errors import EmbeddedError
 from penstock.embedded.folder import Home, last_lines
 from penstock.embedded.running import Request
 
-PATIENCE = 60.0
+STOP_TIMEOUT = 60.0
 
 
 @contextmanager
@@ -25,9 +25,9 @@ def after_an_earlier_server(home: Home, watch: Watch) -> Iterator[int]:
         if waited == 0 and (earlier := _living_postmaster(home.data)):
             # Where the kernel does not tell a child of its parent's death, we do.
             os.kill(earlier, signal.SIGINT)
-        if waited > PATIENCE:
+        if waited > STOP_TIMEOUT:
             raise EmbeddedError(
-                f"an earlier server in {home.folder} has not ended after {PATIENCE:.0f} s; "
+                f"an earlier server in {home.folder} has not ended after {STOP_TIMEOUT:.0f} s; "
                 f"end the postgres processes that hold {home.server_lock} and try again"
             )
         watch.pause(0.01)

@@ -178,9 +178,9 @@ class EngineBeside:
             return self.jobs.place
         return PlaceBeside(self.jobs.place, self.database.place)
 
-    def of_worker(self, patience: float | None) -> "EngineBeside":
+    def of_worker(self, answer_timeout: float | None) -> "EngineBeside":
         # the application's connections to the database: those of workers are cut when a slow store holds them
-        return EngineBeside(self.jobs.of_worker(patience), self.database, self._there)
+        return EngineBeside(self.jobs.of_worker(answer_timeout), self.database, self._there)
 
     def listener(self, ears: Ears) -> Listener:
         return self.jobs.listener(ears)

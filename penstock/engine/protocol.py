@@ -176,7 +176,7 @@ class Engine(Protocol):
     @property
     def place(self) -> Place: ...
 
-    def of_worker(self, patience: float | None) -> "Engine":
+    def of_worker(self, answer_timeout: float | None) -> "Engine":
         """The same with connections of its own, where an answer that takes longer than so many seconds is given up."""
         ...
 

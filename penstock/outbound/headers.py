@@ -1,4 +1,4 @@
-"""The heads of HTTP messages, read strictly: what two readers could understand differently is taken by neither."""
+"""The headers of HTTP messages, read strictly: what two readers could understand differently is taken by neither."""
 
 import asyncio
 import re

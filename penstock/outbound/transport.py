@@ -14,7 +14,7 @@ MAX_BYTES = 10 * 1024 * 1024
 MAX_REDIRECTS = 5
 CONNECT = 10.0
 PIECE = 64 * 1024
-_OF_THE_PACKED = (b"content-encoding", b"content-length")
+_OF_COMPRESSION = (b"content-encoding", b"content-length")
 
 
 def guarded_client(
@@ -68,10 +68,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "gzip"):
             await response.aclose()
-            raise Refused("the answer is packed in a way that was not asked for; only gzip is taken")
-        packed = encoding == "gzip"
-        told = [each for each in response.headers.raw if not (packed and each[0].lower() in _OF_THE_PACKED)]
-        body = _Bounded(response, packed, max_bytes, deadline, request)
+            raise Refused("the answer is compressed in a way that was not asked for; only gzip is taken")
+        compressed = encoding == "gzip"
+        told = [each for each in response.headers.raw if not (compressed and each[0].lower() in _OF_COMPRESSION)]
+        body = _Bounded(response, compressed, max_bytes, deadline, request)
         return httpx.Response(response.status_code, headers=told, stream=body, extensions=response.extensions)
 
     async def aclose(self) -> None:
@@ -105,10 +105,10 @@ class _Bounded(httpx.AsyncByteStream):
     """An answer's body, unpacked here and in small pieces: a thousand zeros may hide in each of its bytes."""
 
     def __init__(
-        self, response: httpx.Response, packed: bool, max_bytes: int, deadline: float, request: httpx.Request
+        self, response: httpx.Response, compressed: bool, max_bytes: int, deadline: float, request: httpx.Request
     ) -> None:
         self._response = response
-        self._packed = packed
+        self._compressed = compressed
         self._max_bytes = max_bytes
         self._deadline = deadline
         self._request = request
@@ -117,7 +117,7 @@ class _Bounded(httpx.AsyncByteStream):
         raw = self._raw()
         try:
             size = 0
-            async for piece in self._unpacked(raw) if self._packed else raw:
+            async for piece in self._unpacked(raw) if self._compressed else raw:
                 size += len(piece)
                 self._check(size)
                 yield piece
@@ -145,17 +145,17 @@ class _Bounded(httpx.AsyncByteStream):
     async def _unpacked(self, raw: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         gzip = zlib.decompressobj(zlib.MAX_WBITS | 16)
         begun = False
-        async for packed in raw:
+        async for compressed in raw:
             begun = True
             while True:
                 try:
-                    piece = gzip.decompress(packed, PIECE)
+                    piece = gzip.decompress(compressed, PIECE)
                 except zlib.error:
                     raise httpx.DecodingError("the answer is not what it says", request=self._request) from None
-                packed = gzip.unconsumed_tail
+                compressed = gzip.unconsumed_tail
                 if piece:
                     yield piece
-                if gzip.eof or (not packed and len(piece) < PIECE):
+                if gzip.eof or (not compressed and len(piece) < PIECE):
                     break
         if begun and not gzip.eof:
             raise httpx.DecodingError("the answer ends too early", request=self._request)

@@ -149,27 +149,27 @@ class Completer(Loop):
             _done(succeeded, refused)
         if failed:
             attempts = [commands.FailedAttempt(run.job.id, run.job.claims, ending.error) for run, ending in failed]
-            fates = _by_id(await self._engine.arun(commands.Fail(lease, attempts)))
-            self._set_alarm(fates)
-            _done(failed, _refused(failed, fates))
+            results = _by_id(await self._engine.arun(commands.Fail(lease, attempts)))
+            self._set_alarm(results)
+            _done(failed, _refused(failed, results))
             for run, ending in failed:
-                became = fates.get(run.job.id)
+                became = results.get(run.job.id)
                 run.became = None if became is None else became.state
                 self._failures.tell(run, ending, became)
         if snoozed:
             snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
-            fates = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
-            self._set_alarm(fates)
-            _done(snoozed, _refused(snoozed, fates))
-            self._give_up([run for run, _ in snoozed], fates, "still not done after its last snooze")
+            results = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
+            self._set_alarm(results)
+            _done(snoozed, _refused(snoozed, results))
+            self._give_up([run for run, _ in snoozed], results, "still not done after its last snooze")
         if parked:
             unknown = [commands.Unknown(run.job.id, run.job.claims, ending.reason) for run, ending in parked]
-            fates = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
-            self._set_alarm(fates)
-            _done(parked, _refused(parked, fates))
+            results = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
+            self._set_alarm(results)
+            _done(parked, _refused(parked, results))
             for run, ending in parked:
                 parking_log.note(run.job.kind, ending.reason)
-            self._give_up([run for run, _ in parked], fates, "no worker that knows it came in time")
+            self._give_up([run for run, _ in parked], results, "no worker that knows it came in time")
         for reason, those in cancelled.items():
             await self._engine.arun(commands.StopCancelled(lease, [run.job.held for run in those], reason))
             for run in those:
@@ -192,16 +192,16 @@ class Completer(Loop):
             told = counted(len(refused), "outcome was", "outcomes were")
             log.warning("%s refused, no longer this worker's: %s", told, ids)
 
-    def _give_up(self, runs: Sequence[Run], fates: dict[UUID, Became], why: str) -> None:
+    def _give_up(self, runs: Sequence[Run], results: dict[UUID, Became], why: str) -> None:
         for run in runs:
-            became = fates.get(run.job.id)
+            became = results.get(run.job.id)
             if became is not None and became.state is JobState.FAILED:
                 run.became = became.state
                 self._failures.give_up(Failure(run.job, why, queue=run.queue))
 
-    def _set_alarm(self, fates: dict[UUID, Became]) -> None:
+    def _set_alarm(self, results: dict[UUID, Became]) -> None:
         """A retry may be due before anybody looks."""
-        if any(became.run_at is not None for became in fates.values()):
+        if any(each.run_at is not None for each in results.values()):
             self._may_be_due()
 
 
@@ -215,8 +215,8 @@ def _by_id(became: Sequence[Became]) -> dict[UUID, Became]:
     return {each.id: each for each in became}
 
 
-def _refused(runs: Sequence[tuple[Run, Any]], fates: Container[UUID]) -> Container[UUID]:
-    return [run.job.id for run, _ in runs if run.job.id not in fates]
+def _refused(runs: Sequence[tuple[Run, Any]], results: Container[UUID]) -> Container[UUID]:
+    return [run.job.id for run, _ in runs if run.job.id not in results]
 
 
 def _done(runs: Sequence[tuple[Run, Any]], refused: Container[UUID] = ()) -> None:

@@ -14,7 +14,7 @@ from penstock.job import Lease
 from penstock.logs import counted
 from penstock.worker.program import FINISHED, GAVE_BACK, RECYCLED
 
-PATIENCE = 5.0
+TOO_OLD = 5.0
 """Seconds that the oldest ready job may wait before another worker is called for, however few jobs there are."""
 
 
@@ -23,7 +23,7 @@ def wanted_workers(
 ) -> int:
     """As many as have slots for everything at hand, one more than now while jobs wait too long, within the limits."""
     wanted = math.ceil((ready + running) / slots)
-    if ready and (oldest_s or 0) > PATIENCE:
+    if ready and (oldest_s or 0) > TOO_OLD:
         wanted = max(wanted, workers + 1)
     return max(least, min(most, wanted))
 

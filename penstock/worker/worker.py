@@ -34,7 +34,7 @@ from penstock.worker.sweeper import Sweeper
 log = logging.getLogger("penstock.worker")
 
 SLOTS = 50
-PATIENCE = 10.0
+ANSWER_TIMEOUT = 10.0
 """Seconds after which a statement that has no answer is given up, to be sent again on another connection; a third of
 the lease when that is less, or a worker would find out too late that it must."""
 CLEANUP = 3.0
@@ -88,8 +88,8 @@ class Worker:
         self._stopping = asyncio.Event()
         self._at_once = asyncio.Event()
         # its own connections: handlers that hold all of the application's must not keep it from reporting
-        patience = min(PATIENCE, max(1.0, (lease or 30.0) / 3))
-        self._engine = engine.of_worker(patience)
+        answer_timeout = min(ANSWER_TIMEOUT, max(1.0, (lease or 30.0) / 3))
+        self._engine = engine.of_worker(answer_timeout)
         if not engine.capabilities.transactions:
             engine = self._engine  # handlers hold no connections there
         self._listener = self._engine.listener(

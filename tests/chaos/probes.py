@@ -16,7 +16,7 @@ from tests.chaos.ledger import Fates
 from tests.chaos.server import Reached
 from tests.chaos.worker import own_queue
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 EVIDENCE = (
     "select clock_timestamp(), penstock.clock()",
     "select kind, queue, state, lease, claims, count(*), min(run_at) from penstock.jobs group by 1, 2, 3, 4, 5",
@@ -44,14 +44,14 @@ class Probes:
     def measure(self, since: float) -> Recovery:
         """Seconds since then until every probe is finished."""
         probes = self._enqueue()
-        deadline = since + PATIENCE
+        deadline = since + TIMEOUT
         while True:
             try:
                 with self._server.connect() as connection:
                     while waiting := self._unfinished(connection, probes):
                         if time.monotonic() > deadline:
                             self.write_what_is_there(connection, ", ".join(waiting))
-                            return Recovery(PATIENCE, tuple(sorted(waiting)))
+                            return Recovery(TIMEOUT, tuple(sorted(waiting)))
                         time.sleep(0.01)
                 return Recovery(time.monotonic() - since)
             except psycopg.OperationalError:

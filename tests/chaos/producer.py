@@ -20,7 +20,7 @@ from tests.chaos.handlers import make_app
 from tests.chaos.ledger import Fate, Fates
 from tests.chaos.programs import end_with_parent
 
-PATIENCE = 3.0
+TIMEOUT = 3.0
 PAUSE = (0.02, 0.2)
 """Seconds between transactions. Three producers make about 100 jobs a second, a third of what the workers can do: what
 piles up while nobody works must be worked off within the ten seconds that are allowed."""
@@ -54,7 +54,7 @@ class Producer:
         committing = False
         try:
             connection = self._connect()
-            with giving_up_after(PATIENCE, connection):
+            with giving_up_after(TIMEOUT, connection):
                 self._app.enqueue_many(jobs, connection=connection)
                 if not wanted:
                     connection.rollback()

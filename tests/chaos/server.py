@@ -18,7 +18,7 @@ from penstock.embedded.folder import Home
 from penstock.embedded.postmaster import read_pid_file
 from tests.embedded.users import processes_in
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 DISK = 256 * 1024 * 1024
 SETTINGS = {"max_wal_size": "48MB", "min_wal_size": "32MB", "max_connections": "100"}
 
@@ -89,7 +89,7 @@ class Server:
 
     def connect(self) -> psycopg.Connection[Any]:
         """Past the proxy, and however long the server takes to be back."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 return psycopg.connect(self.url, autocommit=True, connect_timeout=5)

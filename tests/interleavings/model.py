@@ -2,8 +2,8 @@
 
 The real SQL is explored beside it (explorer.py), where a transaction meets a transaction. Here a report meets a lost
 answer: what workers send may be late, come twice or never, workers die, leases end whenever they like, and the
-answer to a claim or a notice of a job that was handed over may be lost. One job, two workers; somebody may cancel it,
-and it may wait for an event, of which there are as many as it is said.
+answer to a claim or a notification of a job that was handed over may be lost. One job, two workers; somebody may
+cancel it, and it may wait for an event, of which there are as many as it is said.
 """
 
 from collections import deque
@@ -45,7 +45,7 @@ class State:
     leases: frozenset[int] = frozenset()
     workers: tuple[Worker, ...] = (Worker(), Worker())
     answers: frozenset[tuple[int, Run]] = frozenset()
-    """On their way to a worker: answers to its claims, and notices of jobs that it was handed."""
+    """On their way to a worker: answers to its claims, and notifications of jobs that it was handed."""
     reports: frozenset[tuple[str, Run]] = frozenset()
     """Sent by workers: they may arrive late, and more than once."""
     opened: int = 0

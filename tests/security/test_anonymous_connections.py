@@ -10,7 +10,7 @@ import pytest
 from penstock.testing.database import throw_away
 from tests.security.process import Served, read_answer, served, token
 
-PATIENCE = 1.0
+TIMEOUT = 1.0
 MOST = 40
 
 
@@ -20,9 +20,9 @@ def shop(server: str, template: str) -> Iterator[Served]:
         throw_away(server, template) as url,
         served(
             url,
-            PENSTOCK_HEADER_TIMEOUT=str(PATIENCE),
-            PENSTOCK_IDLE_TIMEOUT=str(PATIENCE),
-            PENSTOCK_BODY_TIMEOUT=str(PATIENCE),
+            PENSTOCK_HEADER_TIMEOUT=str(TIMEOUT),
+            PENSTOCK_IDLE_TIMEOUT=str(TIMEOUT),
+            PENSTOCK_BODY_TIMEOUT=str(TIMEOUT),
             PENSTOCK_MAX_CONNECTIONS=str(MOST),
         ) as shop,
     ):
@@ -93,7 +93,7 @@ def ended_within(opened: socket.socket, seconds: float) -> bool:
 def test_what_is_half_sent_does_not_stay_open(shop: Served, sent: bytes) -> None:
     with shop.open(sent) as opened:
         # what is left over of a body may take five seconds
-        assert ended_within(opened, PATIENCE + 6.5)
+        assert ended_within(opened, TIMEOUT + 6.5)
 
 
 def test_a_body_is_not_waited_for_before_the_token_is_looked_at(shop: Served) -> None:
@@ -101,7 +101,7 @@ def test_a_body_is_not_waited_for_before_the_token_is_looked_at(shop: Served) ->
         for authorization in (b"", b"Authorization: Bearer nonsense\r\n"):
             head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nContent-Type: application/json\r\n"
             with shop.open(head.encode() + authorization + b"\r\n{") as opened:
-                opened.settimeout(PATIENCE / 2)
+                opened.settimeout(TIMEOUT / 2)
                 assert opened.recv(12) == b"HTTP/1.1 401"
 
 

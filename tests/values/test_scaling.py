@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.worker.supervisor import PATIENCE, wanted_workers
+from penstock.worker.supervisor import TOO_OLD, wanted_workers
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def test_as_many_as_have_slots_for_everything_at_hand(backlog: Backlog) -> None:
     assert roomy.wanted == max(1, math.ceil((backlog.ready + backlog.running) / backlog.slots))
 
 
-@given(backlogs(), st.floats(PATIENCE, 1e6, exclude_min=True))
+@given(backlogs(), st.floats(TOO_OLD, 1e6, exclude_min=True))
 def test_jobs_that_wait_too_long_call_for_one_more_however_few_they_are(backlog: Backlog, waited: float) -> None:
     waiting = replace(backlog, ready=1, running=0, oldest_s=waited, least=1, most=1_000)
     assert waiting.wanted == waiting.workers + 1

@@ -383,7 +383,7 @@ async def test_jobs_flow_while_a_worker_cannot_listen(
 async def test_a_listening_connection_that_is_half_open_is_noticed_and_replaced(
     url: str, app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(worker_module, "PATIENCE", 0.5)
+    monkeypatch.setattr(worker_module, "ANSWER_TIMEOUT", 0.5)
 
     @app.job
     async def work(number: int) -> int:

@@ -275,8 +275,8 @@ class BullmqEngine:
     def place(self) -> "BullmqPlace":
         return BullmqPlace(self.url)
 
-    def of_worker(self, patience: float | None) -> "BullmqEngine":
-        engine = BullmqEngine(self.url, connections=100, timeout=patience, outage=self.outage)
+    def of_worker(self, answer_timeout: float | None) -> "BullmqEngine":
+        engine = BullmqEngine(self.url, connections=100, timeout=answer_timeout, outage=self.outage)
         engine._works = True
         return engine
 

@@ -18,7 +18,7 @@ from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, UNR
 from penstock.engine.bullmq.session import Session
 from penstock.job import JobState
 
-_PATIENCE = 3 * 86_400.0
+_TIMEOUT = 3 * 86_400.0
 """Seconds after which it has failed, where its queue says nothing else."""
 
 _encode = msgspec.json.Encoder().encode
@@ -34,7 +34,7 @@ async def park(session: Session, hands: Hands, asked: c.Park) -> list[c.Became]:
     for job in asked.jobs:
         if (record := records.get(job.id)) is not None:
             settings = await settings_of(session, record.queue)
-            timeout = settings.get("parked_timeout") or _PATIENCE
+            timeout = settings.get("parked_timeout") or _TIMEOUT
             call, became[job.id] = _parked(
                 session, held[job.id], record, job.reason, timeout, most=30.0 if record.kind in known else 300.0
             )

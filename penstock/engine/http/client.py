@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-PATIENCE = 30.0
+ANSWER_TIMEOUT = 30.0
 """Seconds that an answer may take, besides what it is kept back on purpose."""
 
 _CONNECT = 10.0
@@ -50,12 +50,14 @@ class HttpEngine:
     )  # fmt: skip
     faults = Faults()
 
-    def __init__(self, url: str, key: str, *, patience: float = PATIENCE, outage: Outage | None = None) -> None:
+    def __init__(
+        self, url: str, key: str, *, answer_timeout: float = ANSWER_TIMEOUT, outage: Outage | None = None
+    ) -> None:
         self.url = _checked(url)
         self.key = _checked_key(key)
         self.outage = outage or Outage(f"the API at {self.url}")
         self.keeper = HttpKeeper(self)
-        self._patience = patience
+        self._answer_timeout = answer_timeout
         self._met = False
         self._server: str | None = None
         """What the server has said of its version."""
@@ -71,8 +73,8 @@ class HttpEngine:
     def place(self) -> "HttpPlace":
         return HttpPlace(self.url, self.key)
 
-    def of_worker(self, patience: float | None) -> "HttpEngine":
-        return HttpEngine(self.url, self.key, patience=patience or PATIENCE, outage=self.outage)
+    def of_worker(self, answer_timeout: float | None) -> "HttpEngine":
+        return HttpEngine(self.url, self.key, answer_timeout=answer_timeout or ANSWER_TIMEOUT, outage=self.outage)
 
     def listener(self, ears: Ears) -> HttpListener:
         return HttpListener(self, ears)
@@ -140,7 +142,7 @@ class HttpEngine:
         kept = getattr(command, "wait", 0.0)  # on purpose
         return {
             "url": self.url + path_of(type(command)), "content": body, "headers": {"content-type": "application/json"},
-            "timeout": _httpx().Timeout(self._patience + kept, connect=min(_CONNECT, self._patience)),
+            "timeout": _httpx().Timeout(self._answer_timeout + kept, connect=min(_CONNECT, self._answer_timeout)),
         }  # fmt: skip
 
     def read_answer(self, response: "httpx.Response") -> bytes:

@@ -17,7 +17,7 @@ from penstock.keeper import PutChoices, Source, achunks_of, chunks_of
 if TYPE_CHECKING:
     from penstock.engine.http.client import HttpEngine
 
-_PATIENCE = 120.0
+_TIMEOUT = 120.0
 """Seconds between two pieces, or from the last one to the answer: the store has to finish, too."""
 
 _FILE = {"content-type": "application/octet-stream"}
@@ -38,7 +38,7 @@ class HttpKeeper:
         while True:
             try:
                 client = self._engine.client()
-                answer = client.put(url, content=chunks_of(data), headers=_FILE, timeout=_PATIENCE)
+                answer = client.put(url, content=chunks_of(data), headers=_FILE, timeout=_TIMEOUT)
                 return _read(self._engine.read_answer(answer))
             except DuplicateKey as error:
                 raise ArtifactExists(error.problem) from None
@@ -57,7 +57,7 @@ class HttpKeeper:
         while True:
             try:
                 client = self._engine.client_of_this_loop()
-                answer = await client.put(url, content=achunks_of(data), headers=_FILE, timeout=_PATIENCE)
+                answer = await client.put(url, content=achunks_of(data), headers=_FILE, timeout=_TIMEOUT)
                 return _read(self._engine.read_answer(answer))
             except DuplicateKey as error:
                 raise ArtifactExists(error.problem) from None

@@ -53,7 +53,7 @@ _LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 class PostgresEngine:
     """`run` and `arun` run any command of `penstock.engine.commands`, or a statement.
 
-    `patience`: seconds after which an async command without an answer is given up and its connection is ended.
+    `answer_timeout`: seconds after which an async command without an answer is given up and its connection is ended.
     `timeout`: seconds after which DatabaseUnavailable is raised when the database cannot be reached, or answers nobody;
     without one, for workers, it is tried for longer. `outage`: shared by engines of the same database, for their log.
     """
@@ -72,13 +72,13 @@ class PostgresEngine:
         *,
         schema: str = "penstock",
         pool_size: int = 10,
-        patience: float | None = None,
+        answer_timeout: float | None = None,
         timeout: float | None = None,
         outage: Outage | None = None,
     ) -> None:
         self.schema = schema
         self.outage = outage or Outage()
-        self.pools = Pools(url, schema, pool_size, patience, timeout, outage=self.outage)
+        self.pools = Pools(url, schema, pool_size, answer_timeout, timeout, outage=self.outage)
 
     # One command, by itself.
 
@@ -211,8 +211,10 @@ class PostgresEngine:
     def place(self) -> "PostgresPlace":
         return PostgresPlace(self.pools.url(), self.schema)
 
-    def of_worker(self, patience: float | None) -> "PostgresEngine":
-        return PostgresEngine(self.pools.url, schema=self.schema, pool_size=8, patience=patience, outage=self.outage)
+    def of_worker(self, answer_timeout: float | None) -> "PostgresEngine":
+        return PostgresEngine(
+            self.pools.url, schema=self.schema, pool_size=8, answer_timeout=answer_timeout, outage=self.outage
+        )
 
     def listener(self, ears: Ears) -> PostgresListener:
         return PostgresListener(self, ears)

@@ -72,7 +72,7 @@ class Notifications:
 
     async def _hears(self, connection: AsyncConnection, within: float) -> bool:
         connection.add_notify_handler(self._hear)
-        with cut_after(self._engine.pools.patience, connection):
+        with cut_after(self._engine.pools.answer_timeout, connection):
             runner = AsyncPsycopg(connection, self._engine.schema)
             channels: Channels = await arun_one(runner, GetChannels(), self._engine.schema)
             self._by_channel = {getattr(channels, sort): sort for sort in self._sorts}
@@ -92,7 +92,7 @@ class Notifications:
                 return False
         finally:
             self.stop_reading()
-        with cut_after(self._engine.pools.patience, connection):
+        with cut_after(self._engine.pools.answer_timeout, connection):
             await connection.execute(sql.SQL("unlisten {}").format(sql.Identifier(self._echo)))
         return True
 
@@ -193,7 +193,7 @@ class PostgresListener(Loop):
             if notifications is not None and notifications.connection is not None:
                 notifications.stop_reading()
                 try:
-                    with cut_after(self._engine.pools.patience, notifications.connection):
+                    with cut_after(self._engine.pools.answer_timeout, notifications.connection):
                         runner = AsyncPsycopg(notifications.connection, self._engine.schema)
                         return await arun_one(runner, command, self._engine.schema)
                 except (psycopg.OperationalError, psycopg.InterfaceError, OSError):

@@ -24,7 +24,7 @@ from penstock.engine.postgres.errors import PostgresUnavailable
 from penstock.errors import PenstockError
 from penstock.sql import contract, quote_schema
 
-PATIENCE = 30.0
+PLACE_TIMEOUT = 30.0
 """Seconds to wait for a connection while all are in use."""
 
 RESTART = 10.0
@@ -165,8 +165,8 @@ class SyncPool:
         if self._places.acquire(blocking=False):
             return
         since, timeout = time.monotonic(), self.kept.contact.timeout
-        while not self._places.acquire(timeout=PATIENCE if timeout is None else timeout / 2):
-            if timeout is None or time.monotonic() - since > PATIENCE:
+        while not self._places.acquire(timeout=PLACE_TIMEOUT if timeout is None else timeout / 2):
+            if timeout is None or time.monotonic() - since > PLACE_TIMEOUT:
                 raise _all_in_use()
             self.kept.contact.check(time.monotonic() - timeout / 2, timeout, sent=False)
 
@@ -188,10 +188,10 @@ class SyncPool:
 
 class AsyncPool:
     def __init__(
-        self, url: str, schema: str, size: int, patience: float | None, timeout: float | None, outage: Outage
+        self, url: str, schema: str, size: int, answer_timeout: float | None, timeout: float | None, outage: Outage
     ) -> None:
         self.kept: _Kept[AsyncConnection] = _Kept(url, schema, timeout, outage)
-        self._patience = patience
+        self._answer_timeout = answer_timeout
         self._places = asyncio.Semaphore(size)
 
     @asynccontextmanager
@@ -201,7 +201,7 @@ class AsyncPool:
         try:
             connection = self.kept.take() or await self.open(since)
             try:
-                with cut_after(self._patience, connection):
+                with cut_after(self._answer_timeout, connection):
                     yield connection
             finally:
                 self.kept.put_back(connection)
@@ -213,8 +213,8 @@ class AsyncPool:
             await self._places.acquire()  # at once
             return
         since, timeout = time.monotonic(), self.kept.contact.timeout
-        while not await self._took_place(PATIENCE if timeout is None else timeout / 2):
-            if timeout is None or time.monotonic() - since > PATIENCE:
+        while not await self._took_place(PLACE_TIMEOUT if timeout is None else timeout / 2):
+            if timeout is None or time.monotonic() - since > PLACE_TIMEOUT:
                 raise _all_in_use()
             await self.kept.contact.acheck(time.monotonic() - timeout / 2, timeout, sent=False)
 
@@ -235,14 +235,15 @@ class AsyncPool:
 
     async def _connect(self, seconds: float | None) -> AsyncConnection:
         connection = await AsyncConnection.connect_within(seconds, self.kept.settings)
-        with cut_after(self._patience if seconds is None else seconds, connection):
+        with cut_after(self._answer_timeout if seconds is None else seconds, connection):
             backend, comment = await (await connection.execute(*self.kept.introduction)).fetchone() or (0, None)
         connection.contact = self.kept.contact
         return self.kept.met(connection, backend, comment)
 
 
 def _all_in_use() -> psycopg.OperationalError:
-    return psycopg.OperationalError(f"all connections were in use for {PATIENCE:.0f} s: raise Penstock(pool_size=…)")
+    told = f"all connections were in use for {PLACE_TIMEOUT:.0f} s: raise Penstock(pool_size=…)"
+    return psycopg.OperationalError(told)
 
 
 class Pools:
@@ -253,13 +254,13 @@ class Pools:
         url: Callable[[], str],
         schema: str,
         size: int,
-        patience: float | None = None,
+        answer_timeout: float | None = None,
         timeout: float | None = None,
         *,
         outage: Outage,
     ) -> None:
         self.url = url
-        self.patience = patience
+        self.answer_timeout = answer_timeout
         self._schema = schema
         self._outage = outage
         self.size = size
@@ -281,7 +282,7 @@ class Pools:
         if pool is None or pool.kept.pid != os.getpid():
             self._drop_ended_loops()
             pool = self._async[loop] = AsyncPool(
-                self.url(), self._schema, self.size, self.patience, self._timeout, self._outage
+                self.url(), self._schema, self.size, self.answer_timeout, self._timeout, self._outage
             )
         return pool
 

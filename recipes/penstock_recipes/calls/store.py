@@ -26,7 +26,7 @@ NAMES: Mapping[Type, str] = {
 WHILE_IT_TAKES = 7 * 24 * 3600.0
 """Seconds that a file is kept which is only there to be worked on. It goes as soon as it is of no more use; this is for
 what nobody came back to."""
-_PATIENCE = "10s"
+_LOCK_TIMEOUT = "10s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ async def record(
     own = app.engine.capabilities.transactions
     async with ctx.transaction() if own else app.atransaction() as connection:
         # a run that froze right here keeps its row locked, and must not hold up the next one for good
-        await connection.execute("select set_config('lock_timeout', %s, true)", [_PATIENCE])
+        await connection.execute("select set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
         await connection.execute(
             "delete from calls.artifacts where call_id = %s and (type = %s and artifact_id <> %s or type = %s)",
             [call.id, type, file.id, obsolete],
@@ -174,7 +174,7 @@ async def settled(app: Penstock, connection: "psycopg.AsyncConnection[Any]", cal
     """Where jobs are elsewhere they may be there before the transaction is committed that says so: waits for its end.
     Whoever writes the call has `lock_call`."""
     if not app.engine.capabilities.transactions:
-        await connection.execute("select set_config('lock_timeout', %s, true)", [_PATIENCE])
+        await connection.execute("select set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
         await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended(%s, 4))", [str(call)])
 
 

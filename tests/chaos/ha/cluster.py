@@ -20,7 +20,7 @@ from penstock.embedded.binaries import find_binaries
 from tests.chaos.ha.network import Machine, network
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 120.0
+TIMEOUT = 120.0
 RECOVERY = {"max_connections": 100, "shared_buffers": "32MB", "wal_log_hints": "on", "max_wal_size": "128MB"}
 
 
@@ -245,7 +245,7 @@ class Cluster:
         return set()
 
     def connect(self) -> psycopg.Connection[Any]:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 return psycopg.connect(self.url, autocommit=True)
@@ -259,11 +259,11 @@ class Cluster:
             node.kill(with_etcd=True)
 
 
-def wait_for(true: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
+def wait_for(true: Callable[[], object], what: str, timeout: float = TIMEOUT) -> None:
+    deadline = time.monotonic() + timeout
     while not true():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {patience:.0f} s for {what}")
+            raise TimeoutError(f"waited {timeout:.0f} s for {what}")
         time.sleep(0.05)
 
 
