@@ -25,7 +25,9 @@ as $$
                as jobs,
              count(*) filter (where c.finished_at is null) as unfinished
         from jsonb_array_elements_text(s.output->'ids') with ordinality as i (id, place)
-        join penstock.all_jobs as c on c.id = i.id::uuid
+        -- `offset 0`: a look-up for each, as in penstock.recall_steps()
+        cross join lateral (
+          select a.id, a.kind, a.state, a.finished_at from penstock.all_jobs as a where a.id = i.id::uuid offset 0) as c
     ) as called on s.kind = 'call'
    where s.job = p_job
    order by s.number, s.done_at, s.name
