@@ -45,6 +45,20 @@ _SHOWN = {
     "artifacts": [_ARTIFACT_LINK],
 }
 
+_ASKED = {
+    "job": _JOB,
+    "kind": "ship_order",
+    "queue": "default",
+    "owner": "alice",
+    "org": None,
+    "step": "approve: Ship order 7?",
+    "question": "Ship order 7?",
+    "details": {"total": 120},
+    "by": "operator",
+    "since": _BEGAN,
+    "until": None,
+}
+
 EXAMPLES: dict[str, Any] = {
     # Jobs.
     "StartRequest": {"kind": "export_pdf", "args": {"document_id": "d1"}},
@@ -64,24 +78,8 @@ EXAMPLES: dict[str, Any] = {
     "Emitted": {"job": _JOB},
     "ApprovalRequest": {"approved": True, "comment": "checked with the customer"},
     "Approved": {"id": _JOB, "step": "approve: Ship order 7?"},
-    "ApprovalPage": {
-        "approvals": [
-            {
-                "job": _JOB,
-                "kind": "ship_order",
-                "queue": "default",
-                "owner": "alice",
-                "org": None,
-                "step": "approve: Ship order 7?",
-                "question": "Ship order 7?",
-                "details": {"total": 120},
-                "by": "operator",
-                "since": _BEGAN,
-                "until": None,
-            }
-        ],
-        "next_cursor": None,
-    },
+    "AskedApproval": _ASKED,
+    "ApprovalPage": {"approvals": [_ASKED], "next_cursor": None},
     "Job": _SHOWN,
     "JobPage": {"jobs": [{**_SHOWN, "artifacts": []}], "next_cursor": None, "searched_back_to": None},
     "Workers": {

@@ -88,11 +88,16 @@ async def _enrich(
     """Does both parts, the second also when the first fails; which failed, and of what. A first part that failed in a
     reading which came no further is not waited for again, before the second had its turn."""
     ctx, failures = reading.ctx, dict[str, Exception]()
-    if no_screenshot is not None:
-        failures["Screenshot"] = PageFailed(no_screenshot)
-    elif not message.is_image:
+
+    async def take_screenshot() -> None:
+        # a step also where it is not tried: each reading has the same steps in the same order
+        if no_screenshot is not None:
+            raise PageFailed(no_screenshot)
+        await enricher.screenshot(bookmark, ctx.id)
+
+    if not message.is_image:
         try:
-            await ctx.step("screenshot", enricher.screenshot, bookmark, ctx.id)
+            await ctx.step("screenshot", take_screenshot)
         except LeaseLost:
             raise
         except Exception as error:
