@@ -240,7 +240,10 @@ async def test_no_route_is_missing_from_the_document(api: Api) -> None:
     missing -= {route.path for route in api.server.dashboard.routes()} if api.server.dashboard else set()
     # Supabase's, tried by tests/server/rest
     missing -= {"/rest/v1/{name}", "/rest/v1/rpc/{name}", "/storage/v1/object/sign/{bucket}/{path:path}"}
-    missing -= {"/storage/v1/object/job-artifacts/{path:path}", "/storage/v1/object/upload/sign/job-artifacts/{path:path}"}
+    missing -= {
+        "/storage/v1/object/job-artifacts/{path:path}",
+        "/storage/v1/object/upload/sign/job-artifacts/{path:path}",
+    }
     # what anybody may see: the description, the module for pages, and which pages there are
     public = {"/openapi.json", "/docs", "/docs/oauth2-redirect", "/api/pages"}
     assert {path for path in missing if not path.startswith("/penstock")} <= public
