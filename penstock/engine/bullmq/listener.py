@@ -25,6 +25,9 @@ _LONGEST = 5.0
 
 _SHORTEST = 0.01
 
+_LEAVE = 1.0
+"""Seconds that the end of a wait may take."""
+
 
 class _Ear(Loop):
     """Waits for one key, again and again."""
@@ -73,7 +76,8 @@ class _Marker(_Ear):
         except asyncio.CancelledError:
             popping, self._popping = self._popping, None
             popping.cancel()
-            await asyncio.wait({popping})  # it ends its connection, which takes the loop
+            # it ends its connection, which takes the loop; whoever leaves waits no longer for a Redis that hangs
+            await asyncio.wait({popping}, timeout=_LEAVE)
             raise
         told = None
         if self._popping.done():
