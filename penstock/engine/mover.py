@@ -17,10 +17,11 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class MovedJob:
-    """A job on its way. `attempt` is how many it has had."""
+    """A job on its way. `attempt` and `snoozes` are how many it has had."""
 
     job: NewJob
     attempt: int
+    snoozes: int
     created_at: datetime
 
 

@@ -1,11 +1,13 @@
 """On a cluster: queues are spread over the nodes, and one that is killed and comes back loses nothing acknowledged."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from penstock import Flow, NewJob, Penstock
 from penstock.cli import doctor_redis
+from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.errors import InvalidFlow
 from tests.kit.redis_cluster import Cluster
@@ -19,14 +21,19 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster.close()
 
 
-@pytest.mark.parametrize("killed", [pytest.param([1, 0, 2, 1], marks=pytest.mark.slow), []], ids=["killed", "whole"])
+@pytest.mark.parametrize(
+    "killed", [[1], pytest.param([1, 0, 2, 1], marks=pytest.mark.slow)], ids=["once", "again and again"]
+)
 async def test_nodes_that_are_killed_and_come_back_lose_nothing(cluster: Cluster, killed: list[int]) -> None:
     queues = [f"q{n}" for n in range(6)]
     async with Penstock(cluster.url) as app:
         done: list[int] = []
+        back = asyncio.Event()
 
-        @app.job
+        @app.job(max_attempts=99)
         async def work(n: int) -> int:
+            if n % 2:
+                await back.wait()
             done.append(n)
             return n
 
@@ -40,7 +47,8 @@ async def test_nodes_that_are_killed_and_come_back_lose_nothing(cluster: Cluster
             await jobs[0].aresult(timeout=20)
             for node in killed:
                 cluster.kill(node)
-                cluster.bring_back(node)
+                await asyncio.to_thread(cluster.bring_back, node)
+            back.set()
             for job in jobs:
                 await job.aresult(timeout=60)
     assert set(done) == {number * 100 + n for number in range(6) for n in range(20)} | {-1, -2}
@@ -61,3 +69,15 @@ def test_the_doctor_asks_a_cluster(cluster: Cluster) -> None:
     with Penstock(cluster.url) as app:
         found = {finding.about: finding.level for finding in doctor_redis.look(app)}
     assert (found["redis"], found["cluster"], found["persistence"]) == ("ok", "ok", "ok")
+
+
+def test_a_queue_moves_to_a_cluster_and_back(cluster: Cluster, url: str) -> None:
+    jobs = [NewJob(kind="work", queue="moving", delay=delay) for delay in (None, 3600.0) for _ in range(10)]
+    with Penstock(url) as here, Penstock(cluster.url) as there:
+        here.engine.enqueue(jobs)
+        assert mover.move(here.engine, there.engine, "moving") == mover.Moved(jobs=20, left=0)
+        assert {job.id for job in there.jobs.list(queue="moving").jobs} == {job.id for job in jobs}
+        there.job(kind="work", queue="moving")(lambda: None)
+        assert {each.id for each in there.tick()} == {job.id for job in jobs[:10]}
+        assert mover.move(there.engine, here.engine, "moving") == mover.Moved(jobs=10, left=0)
+        assert {job.id for job in here.jobs.list(queue="moving").jobs} == {job.id for job in jobs[10:]}

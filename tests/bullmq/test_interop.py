@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from penstock import Backoff, Context, Flow, JobState, Penstock
+from penstock.engine.bullmq.engine import BullmqEngine
+from penstock.engine.bullmq.names import uuid_of
 from tests.bullmq.peer import node
 from tests.kit.redis import fresh_redis
 from tests.kit.until import soon, until
@@ -142,3 +144,112 @@ async def test_a_python_worker_that_is_killed_loses_nothing(app: Penstock, url: 
         await peer.ask("work", lock=500)
         assert await job.aresult(timeout=30) == 8
     await until(lambda: program.returncode is not None)
+
+
+async def test_both_sides_run_jobs_in_the_same_order_of_priority(app: Penstock, url: str, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def note(name: str) -> None:
+        ran.append(name)
+
+    theirs = {"last": {"priority": 2**21 - 1}, "theirs first": {"priority": 1}, "none": {}}
+    order = ["none", "theirs first", "high", "usual", "low", "lowest", "last"]
+
+    async def add() -> None:
+        for name, priority in (("lowest", -(2**31)), ("low", -5), ("usual", 0), ("high", 5)):
+            await note.using(priority=priority).aenqueue(name)
+        jobs = [{"name": "note", "data": {"name": name}, "opts": opts} for name, opts in theirs.items()]
+        await peer.ask("put", jobs=jobs)
+        assert await peer.ask("waiting") == order
+
+    async with node(url, tmp_path) as peer:
+        await add()
+        async with working(app, {"default": 1}):
+            await until(lambda: len(ran) == len(order))
+        assert ran == order
+        await add()
+        await peer.ask("work", concurrency=1)
+        assert await until(lambda: peer.ask("ran"), so=lambda there: len(there) == len(order)) == order
+
+
+async def test_a_unique_key_is_the_same_on_both_sides(app: Penstock, url: str, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def note(name: str) -> None:
+        ran.append(name)
+
+    async with node(url, tmp_path) as peer:
+
+        async def put(*unique: str, **opts: Any) -> str:
+            job = {"name": "note", "data": {"name": "theirs"}, "unique": unique or None, "opts": opts}
+            [id] = await peer.ask("put", jobs=[job])
+            return str(id)
+
+        key = 'é "/\\\u2028\x1f\n\U0001f600'
+        ours = await note.using(unique=key, owner="ada", org="acme").aenqueue("ours")
+        assert await put("note", "ada", "acme", key) == str(ours.id)
+        others = [await put("note", *whose, key) for whose in (("bob", "acme"), ("ada", ""), ("", "acme"))]
+        others.append(await put("other", "ada", "acme", key))
+        assert len({str(ours.id), *others}) == 5, "tenants never meet in a key, nor do kinds"
+
+        theirs = await put("note", "", "", "k")
+        same = await note.using(unique="k").aenqueue("ours")
+        assert (same.created, same.id) == (False, uuid_of("default", theirs))
+        assert (await same.arefresh()).args == {"name": "theirs"}
+
+        own = {"deduplication": {"id": "k"}}
+        for_a_while = {"deduplication": {"id": "for a while", "ttl": 60_000}}
+        first, lasting = await put(**own), await put(**for_a_while)
+        assert first != theirs, "an id of Node's own is no key of ours"
+        assert await put(**own) == first
+        async with working(app):
+            await until(lambda: len(ran) == 8)
+        assert await put(**own) != first, "it has ended"
+        assert await put(**for_a_while) == lasting
+        assert await put("note", "ada", "acme", key) != str(ours.id)
+
+
+async def test_a_schedule_goes_on_whoever_takes_its_job(app: Penstock, url: str, tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    @app.job
+    async def note(name: str) -> None:
+        ran.append(name)
+
+    yearly = "0 12 1 7 *"
+    await app.schedules.aset("ours", yearly, "note", {"name": "ours"}, owner="ada", priority=5)
+    first, second = [int(tick.timestamp() * 1000) for tick in await app.schedules.anext_runs("ours", 2)]
+    async with node(url, tmp_path) as peer:
+        theirs = {"name": "note", "data": {"name": "theirs"}}
+        await peer.ask("schedule", name="theirs", repeat={"pattern": yearly, "tz": "UTC"}, template=theirs)
+        await peer.ask("schedule", name="hourly", repeat={"every": 3_600_000}, template=theirs)
+        before = await peer.ask("schedules")
+        assert (before["ours"], before["theirs"]) == ([first, 1], [first, 1])
+        await peer.ask("promote", name="theirs")
+        async with working(app):
+            await until(lambda: ran == ["theirs"] * 2)
+        after = await peer.ask("schedules")
+        assert after == {"ours": [first, 1], "theirs": [second, 1], "hourly": [before["hourly"][0] + 3_600_000, 1]}
+        await peer.ask("promote", name="ours")
+        await peer.ask("work")
+        assert await until(lambda: peer.ask("ran")) == ["ours"]
+        assert await peer.ask("schedules") == after | {"ours": [second, 1]}
+    [schedule] = await app.schedules.alist()
+    assert schedule.next_tick is not None
+    assert schedule.next_tick.timestamp() * 1000 == second
+    [following] = (await app.jobs.alist(owner="ada", state=JobState.SCHEDULED)).jobs
+    assert (following.priority, following.args) == (5, {"name": "ours"}), "what we said of it went through Node"
+
+
+async def test_a_job_that_no_worker_here_has_had_is_found_and_changed_by_its_id(app: Penstock) -> None:
+    engine = app.engine
+    assert isinstance(engine, BullmqEngine)
+    await engine.session().queue("default").add("work", {})
+    [seen] = (await app.jobs.alist(queue="default")).jobs
+    job = app.handle(seen.id)
+    assert await job.acancel()
+    assert (await job.arefresh()).state is JobState.CANCELLED
+    assert await job.aretry()
+    assert (await job.arefresh()).state is JobState.READY

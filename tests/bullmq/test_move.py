@@ -18,6 +18,7 @@ from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
 from tests.kit import saying
 from tests.kit.redis import fresh_redis
+from tests.kit.until import soon, until
 from tests.kit.working import working
 
 # dies by SIGKILL right after the n-th step of its kind
@@ -73,10 +74,10 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
     for app in both:
         app.job(kind="work")(count)
         app.job(kind="part")(lambda: None)
-    soon = datetime.now(UTC) + timedelta(hours=1)
+    in_an_hour = datetime.now(UTC) + timedelta(hours=1)
     work = postgres.handler("work")
     jobs = list(await work.aenqueue_many([{"n": n} for n in range(20)]))
-    later = await work.using(run_at=soon, priority=7, max_attempts=4, owner="ada", unique="u1").aenqueue(n=100)
+    later = await work.using(run_at=in_an_hour, priority=7, max_attempts=4, owner="ada", unique="u1").aenqueue(n=100)
     tried = await work.using(max_attempts=4).aenqueue(n=101)
     lease = await postgres.engine.arun(c.OpenLease("one that fails"))
     claimed = await postgres.engine.arun(c.Claim(lease, "default", 50))
@@ -93,14 +94,14 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
     seen = await redis.handle(later.id).arefresh()
     assert (seen.state, seen.priority, seen.max_attempts, seen.owner) == (JobState.SCHEDULED, 7, 4, "ada")
     assert seen.unique_key
-    assert abs((seen.run_at - soon).total_seconds()) < 1
+    assert abs((seen.run_at - in_an_hour).total_seconds()) < 1
     assert (await redis.handle(tried.id).arefresh()).attempt == 1
     for step in ("hold", "take_in", "let_go"):
         await _interrupted(redis_url, url, step)
     assert (await _moved(redis_url, url))["left"] == 0
     back = await postgres.handle(later.id).arefresh()
     assert (back.state, back.priority, back.owner) == (JobState.SCHEDULED, 7, "ada")
-    assert abs((back.run_at - soon).total_seconds()) < 1
+    assert abs((back.run_at - in_an_hour).total_seconds()) < 1
     assert (await postgres.handle(tried.id).arefresh()).max_attempts == 3, "of four it has had one"
     async with working(postgres):
         for job in jobs:
@@ -137,3 +138,57 @@ async def test_jobs_that_stay_keep_nobody_back(
     moved = await asyncio.to_thread(mover.move, engine, postgres.engine, "default")
     assert moved == mover.Moved(jobs=15, left=34)
     assert {job.kind for job in (await postgres.jobs.alist()).jobs} == {"work"}
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+async def test_each_job_runs_once_while_both_sides_have_workers(
+    both: tuple[Penstock, Penstock], back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mover, "CHUNK", 7)
+    source, target = reversed(both) if back else both
+    ran: Counter[int] = Counter()
+    at_work, came_over = asyncio.Event(), asyncio.Event()
+
+    async def here(n: int) -> None:
+        at_work.set()
+        # so that the worker here leaves some to be moved
+        await came_over.wait()
+        ran[n] += 1
+
+    async def there(n: int) -> None:
+        ran[n] += 1
+
+    source.job(kind="work")(here)
+    target.job(kind="work")(there)
+    await source.handler("work").aenqueue_many([{"n": n} for n in range(100)])
+    loop = asyncio.get_running_loop()
+    async with working(source, {"default": 2}), working(target, {"default": 2}):
+        await soon(at_work.wait())
+        moved = await asyncio.to_thread(
+            mover.move, source.engine, target.engine, "default", lambda _: loop.call_soon_threadsafe(came_over.set)
+        )
+        await until(lambda: ran.total() >= 100)
+    assert 7 <= moved.jobs < 100
+    assert ran == Counter(range(100))
+    for app in both:
+        assert {job.state for job in (await app.jobs.alist(limit=200)).jobs} == {JobState.SUCCEEDED}
+
+
+async def _snooze(app: Penstock) -> None:
+    lease = await app.engine.arun(c.OpenLease("polls"))
+    [held] = await app.engine.arun(c.Claim(lease, "default"))
+    await app.engine.arun(saying.snooze(lease, [held], [0.0]))
+    await app.engine.arun(c.CloseLease(lease))
+
+
+async def test_snoozes_that_were_spent_are_not_had_again(both: tuple[Penstock, Penstock]) -> None:
+    postgres, redis = both
+    job = NewJob(kind="poll", max_snoozes=3)
+    await postgres.engine.aenqueue([job])
+    await _snooze(postgres)
+    await asyncio.to_thread(mover.move, postgres.engine, redis.engine, "default")
+    there = await redis.handle(job.id).arefresh()
+    assert (there.snoozes, there.max_snoozes) == (1, 3)
+    await _snooze(redis)
+    await asyncio.to_thread(mover.move, redis.engine, postgres.engine, "default")
+    assert (await postgres.handle(job.id).arefresh()).max_snoozes == 1, "of three it has had two"

@@ -209,6 +209,7 @@ async def test_a_schedule_is_a_job_scheduler_of_bullmq(app: Penstock) -> None:
     assert schedule.next_tick is not None
     assert schedule.last_job is not None
     assert schedule.last_tick < schedule.next_tick
+    assert (await app.handle(schedule.last_job).arefresh()).kind == "tick"
     assert await app.schedules.aremove("tick")
 
 
@@ -243,6 +244,22 @@ async def test_a_schedule_is_paused_run_by_hand_and_resumed(app: Penstock) -> No
     assert abs(waits.run_at - resumed.next_tick) < timedelta(seconds=2)
     with pytest.raises(InvalidInput, match="no schedule 'days'"):
         await app.schedules.apause("days")
+
+
+async def test_a_schedule_goes_on_when_its_next_job_is_cancelled(app: Penstock) -> None:
+    @app.job
+    async def tick() -> None: ...
+
+    await app.schedules.aset("yearly", "0 12 1 7 *", "tick")
+    first, second = await app.schedules.anext_runs("yearly", 2)
+    assert (await app.operator("ada").acancel(queue="default")).total == 0, "no job yet to whoever does not name it"
+    [waits] = (await app.jobs.alist(queue="default")).jobs
+    assert abs(waits.run_at - first) < timedelta(seconds=2)
+    assert await app.jobs.acancel(waits.id) == [waits.id]
+    [schedule] = await app.schedules.alist()
+    assert schedule.next_tick == second
+    [waits] = (await app.jobs.alist(queue="default", state="scheduled")).jobs
+    assert abs(waits.run_at - second) < timedelta(seconds=2)
 
 
 async def test_a_job_that_nobody_knows_waits_for_a_worker_that_does(app: Penstock) -> None:

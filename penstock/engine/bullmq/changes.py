@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from penstock.engine.bullmq import calls, index
+from penstock.engine.bullmq import calls, index, schedules
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.claim import held_job
 from penstock.engine.bullmq.leases import stop_list
@@ -41,7 +41,10 @@ async def _cancel_one(session: Session, keys: QueueKeys, id: str, reason: str) -
     taken, place = await session.many([calls.take_this(keys, id, token, _LOCK), calls.state_of(keys, id)])
     if taken:
         await session.one(plain("HSET", keys[id], CANCEL, reason))
-        held = held_job(record_of(keys.queue, id, await session.one(plain("HGETALL", keys[id]))), token)
+        record = record_of(keys.queue, id, await session.one(plain("HGETALL", keys[id])))
+        if "rjk" in record.fields and not record.claims:
+            await schedules.go_on(session, record)
+        held = held_job(record, token)
         ended = calls.finish(
             keys, id, token, failed=True, said=reason, keep=held.keep[1], attempts=held.attempts, fields={UNRUN: "1"}
         )

@@ -60,8 +60,8 @@ async def _take(session: Session, hands: Hands, lease: Lease, queue: str, wanted
         # whoever listens may have begun to wait before this was known: BullMQ's own marker of a time tells them
         await session.one(calls.plain("ZADD", keys["marker"], next_due, "1"))
     if taken:
-        foreign = [index.note(session, record) for record in records if record.ours is None]
-        await session.many([*hands.add(session, lease, taken), *foreign, *_begun_again(session, records)])
+        noted = index.note(session, records)
+        await session.many([*hands.add(session, lease, taken), *noted, *_begun_again(session, records)])
     for record in records:
         if record.fields.get("rjk"):
             await schedules.go_on(session, record)

@@ -9,9 +9,11 @@ from uuid import UUID
 import msgspec
 
 from penstock.columns import COLUMNS
+from penstock.engine.bullmq import index
 from penstock.engine.bullmq.calls import Addition, now_ms, plain
 from penstock.engine.bullmq.names import to_bullmq, uuid_of
 from penstock.engine.bullmq.queues import meet
+from penstock.engine.bullmq.record import Record
 from penstock.engine.bullmq.session import Session
 from penstock.errors import DuplicateKey, EngineCannot, InvalidFlow, InvalidInput
 from penstock.job import Bulk, Enqueued, NewJob, Work
@@ -39,7 +41,11 @@ async def enqueue(session: Session, work: Work) -> Sequence[Enqueued]:
         part = additions[start : start + size]
         answers += await session.many([each.call() for each in part], together=_together(session, part))
     given = {each.id: answer for each, answer in zip(additions, answers, strict=True)}
-    return [_enqueued(job, given[str(job.id)]) for job in jobs]
+    enqueued = [_enqueued(job, given[str(job.id)]) for job in jobs]
+    # what a unique key stands for may be a job that somebody else has added
+    before = [job for job, each in zip(jobs, enqueued, strict=True) if not each.created]
+    await session.many(index.note(session, [Record(job.queue, str(given[str(job.id)]), {}) for job in before]))
+    return enqueued
 
 
 def _enqueued(job: NewJob, answer: str | int) -> Enqueued:

@@ -1,6 +1,6 @@
 """Where a job is, by its id alone: commands name no queue, and BullMQ knows a job only within its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from penstock.engine.bullmq.calls import Call, plain
@@ -16,9 +16,11 @@ def _foreign(session: Session) -> str:
     return session.names.own("foreign")
 
 
-def note(session: Session, record: Record) -> Call:
-    """Of a job that somebody else has added: its own id cannot be told from ours."""
-    return plain("HSET", _foreign(session), str(record.uuid), f"{record.queue}\n{record.id}")
+def note(session: Session, records: Iterable[Record]) -> list[Call]:
+    """Of jobs whose own ids cannot be told from ours: those that somebody else has added, and a schedule's."""
+    called = [(str(each.uuid), each) for each in records]
+    noted = [word for uuid, each in called if uuid != each.id for word in (uuid, f"{each.queue}\n{each.id}")]
+    return [plain("HSET", _foreign(session), *noted)] if noted else []
 
 
 async def forget_gone(session: Session) -> int:

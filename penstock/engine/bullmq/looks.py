@@ -119,7 +119,7 @@ async def _jobs_of(session: Session, queue: str, states: Sequence[str], most: in
     first = 0 if most is None else -most
     ranges = [plain("LRANGE" if place in _LISTS else "ZRANGE", keys[place], first, -1) for place in places]
     found = [(place, id) for place, ids in zip(places, await session.many(ranges), strict=True) for id in ids]
-    seen = []
+    seen: list[Seen] = []
     for start in range(0, len(found), _AT_ONCE):
         part = found[start : start + _AT_ONCE]
         hashes = await session.many([plain("HGETALL", keys[id]) for _, id in part])
@@ -127,6 +127,8 @@ async def _jobs_of(session: Session, queue: str, states: Sequence[str], most: in
             if fields:
                 record = record_of(queue, id, fields)
                 seen.append((record, record.job("waiting" if place in ("wait", "paused") else place)))
+        # whoever sees their ids may ask for them by these
+        await session.many(index.note(session, [record for record, _ in seen[-len(part) :]]))
     return seen
 
 

@@ -13,7 +13,7 @@ from penstock.engine.bullmq.enqueue import OURS, existing, options_of, refuse
 from penstock.engine.bullmq.names import QueueKeys, as_v7, from_bullmq
 from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.queues import meet
-from penstock.engine.bullmq.record import Record, moment, record_of
+from penstock.engine.bullmq.record import SNOOZES, Record, moment, record_of
 from penstock.engine.bullmq.session import Session
 from penstock.engine.mover import MovedJob
 from penstock.job import NewJob
@@ -133,7 +133,8 @@ class BullmqMover:
                 if "delay" in opts:
                     opts["delay"] += now_ms() - created
                 added = Addition(keys, str(job.id), job.kind, job.args, opts, created)
-                had = [plain("HSET", keys[str(job.id)], "atm", moved.attempt)] if moved.attempt else []
+                spent = {"atm": moved.attempt, SNOOZES: moved.snoozes}
+                had = [plain("HSET", keys[str(job.id)], name, count) for name, count in spent.items() if count]
                 await session.many([added.call(), *had], together=True)
 
     async def _let_go(self, queue: str, ids: Sequence[UUID]) -> None:
@@ -160,4 +161,4 @@ def _moved(record: Record) -> MovedJob:
         priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
         max_attempts=record.max_attempts, **ours,
     )  # fmt: skip
-    return MovedJob(job, record.attempts_made(), created_at)
+    return MovedJob(job, record.attempts_made(), record.snoozes, created_at)

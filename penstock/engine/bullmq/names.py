@@ -7,7 +7,7 @@ _FOREIGN = UUID("7a1b7f0e-3a53-5d0a-9d52-0c6f6f5f0b41")
 """The namespace of ids that are not ours."""
 
 _MIDDLE = 2**20
-"""BullMQ's priority of a job whose priority is 0 here: its numbers go from 1 to 2²¹."""
+"""BullMQ's priority of a job whose priority is 0 here: its numbers go from 1 to 2²¹ - 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def is_ours(id: UUID) -> bool:
 
 def to_bullmq(priority: int) -> int:
     """Here the higher number goes first, there the lower one."""
-    return min(max(_MIDDLE - priority, 1), 2 * _MIDDLE)
+    return min(max(_MIDDLE - priority, 1), 2 * _MIDDLE - 1)
 
 
 def from_bullmq(priority: int) -> int:

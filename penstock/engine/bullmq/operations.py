@@ -11,6 +11,7 @@ import msgspec
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, changes, index, looks
 from penstock.engine.bullmq.calls import plain
+from penstock.engine.bullmq.record import Record
 from penstock.engine.bullmq.refusal import cannot
 from penstock.engine.bullmq.session import Session
 from penstock.job import Job, JobState
@@ -39,7 +40,14 @@ async def _chosen(session: Session, action: str, filter: Mapping[str, Any]) -> l
     usual, possible = _ABOUT[action]
     named = filter.get("state") is not None or filter.get("ids") is not None
     found = await looks.find_jobs(session, filter)
+    if filter.get("ids") is None:
+        found = [seen for seen in found if not _is_next_of_schedule(*seen)]
     return [job for _, job in found if job.state in (possible if named else usual)]
+
+
+def _is_next_of_schedule(record: Record, job: Job) -> bool:
+    """It is there long before its time, and is no job yet to whoever does not name it."""
+    return "rjk" in record.fields and job.state is JobState.SCHEDULED and not record.claims
 
 
 async def preview(session: Session, asked: c.PreviewOperation) -> c.Preview:

@@ -35,7 +35,7 @@ _OTHERWISE = {
 }
 _FIELDS = [column.name for column in COLUMNS if column.by == "caller" and column.name not in _NOT_MOVED]
 _HELD = f"""
-select attempt, created_at, {", ".join(_OTHERWISE.get(name, name) for name in _FIELDS)}
+select attempt, snoozes, created_at, {", ".join(_OTHERWISE.get(name, name) for name in _FIELDS)}
   from penstock.jobs
  where queue = %s
  order by priority desc, id
@@ -70,13 +70,13 @@ class PostgresMover:
 
     def _held(self, queue: str, limit: int) -> list[MovedJob]:
         rows = self._engine.run(Statement(_HELD, [queue, _aside(queue), limit], all_rows))
-        return [_moved(attempt, created_at, fields) for attempt, created_at, *fields in rows]
+        return [_moved(*row) for row in rows]
 
     def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
         del queue  # each says its own
         there = set(self._engine.run(ExistingIds([each.job.id.bytes for each in jobs])))
-        # what it has had of its attempts is not to be had again
-        new = [_with_attempts_left(each) for each in jobs if each.job.id not in there]
+        # what it has had of its attempts and snoozes is not to be had again
+        new = [_with_what_is_left(each) for each in jobs if each.job.id not in there]
         if new:
             self._engine.enqueue(new)
 
@@ -88,9 +88,11 @@ def _aside(queue: str) -> str:
     return f"{queue} (on its way elsewhere)"
 
 
-def _moved(attempt: int, created_at: datetime, fields: Sequence[Any]) -> MovedJob:
-    return MovedJob(NewJob(**dict(zip(_FIELDS, fields, strict=True))), attempt, created_at)
+def _moved(attempt: int, snoozes: int, created_at: datetime, *fields: Any) -> MovedJob:
+    return MovedJob(NewJob(**dict(zip(_FIELDS, fields, strict=True))), attempt, snoozes, created_at)
 
 
-def _with_attempts_left(moved: MovedJob) -> NewJob:
-    return replace(moved.job, max_attempts=max(1, moved.job.max_attempts - moved.attempt))
+def _with_what_is_left(moved: MovedJob) -> NewJob:
+    job = moved.job
+    snoozes = None if job.max_snoozes is None else max(0, job.max_snoozes - moved.snoozes)
+    return replace(job, max_attempts=max(1, job.max_attempts - moved.attempt), max_snoozes=snoozes)

@@ -7,6 +7,8 @@ const { PORT, PREFIX: prefix, QUEUE: queue } = process.env;
 const connection = { host: "127.0.0.1", port: Number(PORT), maxRetriesPerRequest: null };
 const options = { connection, prefix };
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
+const target = new Queue(queue, options);
+const ran = [];
 
 const handlers = {
   double: (job) => job.data.n * 2,
@@ -19,6 +21,9 @@ const handlers = {
     return "reported";
   },
   sums: async (job) => Object.values(await job.getChildrenValues()).reduce((a, b) => a + b, 0),
+  note: (job) => {
+    ran.push(job.data.name);
+  },
   hangs: async (job) => {
     say({ started: job.id });
     await new Promise(() => {});
@@ -26,15 +31,15 @@ const handlers = {
 };
 
 const commands = {
-  async work({ lock = 30000, only }) {
+  async work({ lock = 30000, only, concurrency = 5 }) {
     const run = async (job) => (only && !only.includes(job.name) ? handlers.hangs(job) : handlers[job.name](job));
-    const worker = new Worker(queue, run, { ...options, lockDuration: lock, stalledInterval: lock / 2, concurrency: 5 });
+    const locks = { lockDuration: lock, stalledInterval: lock / 2 };
+    const worker = new Worker(queue, run, { ...options, ...locks, concurrency });
     worker.on("error", (error) => say({ error: error.message }));
     await worker.waitUntilReady();
     return "working";
   },
   async add({ jobs }) {
-    const target = new Queue(queue, options);
     const events = new QueueEvents(queue, options);
     const progress = {};
     events.on("progress", ({ jobId, data }) => (progress[jobId] = data));
@@ -49,6 +54,34 @@ const commands = {
       }),
     );
     return results;
+  },
+  // what is not waited for; `unique` is a kind, an owner, an organisation and a key
+  async put({ jobs }) {
+    const ids = [];
+    for (const { name, data, opts, unique } of jobs) {
+      const deduplication = unique && { id: JSON.stringify(unique) };
+      ids.push((await target.add(name, data, { ...(deduplication && { deduplication }), ...opts })).id);
+    }
+    return ids;
+  },
+  async waiting() {
+    const jobs = [...(await target.getWaiting()), ...(await target.getPrioritized())];
+    return jobs.map((job) => job.data.name);
+  },
+  ran: () => ran,
+  async schedule({ name, repeat, template }) {
+    return (await target.upsertJobScheduler(name, repeat, template)).id;
+  },
+  // when the next of each is, and how many jobs wait for that
+  async schedules() {
+    const waiting = await target.getDelayed();
+    const of = (key) => waiting.filter((job) => job.repeatJobKey === key).length;
+    return Object.fromEntries((await target.getJobSchedulers()).map(({ key, next }) => [key, [next, of(key)]]));
+  },
+  async promote({ name }) {
+    const [job] = (await target.getDelayed()).filter((job) => job.repeatJobKey === name);
+    await job.promote();
+    return job.id;
   },
   async flow({ tree }) {
     const events = new QueueEvents(queue, options);
