@@ -3,8 +3,9 @@
 A title says more: `python title="tasks.py"` writes that file instead, as the reader would; one that names another
 project is code of theirs, which is not installed here, and only has to be well-formed; ours beside it is run.
 
-As a program it runs one document after the other, each in a fork of itself that ends as any program does: what most of
-them import is imported once.
+As a program it runs the document that it is given. Given a folder it runs one document after the other, each in a fork
+of itself that ends as any program does: what most of them import is imported once, and so is the command, which it puts
+there (forked_command.py).
 """
 
 import gc
@@ -136,21 +137,27 @@ class Order(NamedTuple):
     """The file for what it prints."""
 
 
-def serve() -> None:
-    """Until there is nothing more to be read."""
+def serve(folder: Path) -> None:
+    """Until there is nothing more to be read. `folder` is for the command."""
     import penstock.cli.commands
     import penstock.server
     import penstock.testing.database  # noqa: F401
+    from tests import forked_command
 
     gc.freeze()
+    with forked_command.install(folder) as listening:
+        commands = os.fork()
+        if commands == 0:
+            forked_command.answer(listening)
     for line in sys.stdin:
         order = Order(*json.loads(line))
         child = os.fork()
         if child == 0:
             _carry_out(order)
-            break
+            return
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
+    os.kill(commands, signal.SIGKILL)
 
 
 def _carry_out(order: Order) -> None:
@@ -166,4 +173,5 @@ def _carry_out(order: Order) -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    given = Path(sys.argv[1])
+    serve(given) if given.is_dir() else run(given)

@@ -57,13 +57,19 @@ def migrated_template(server: str) -> str:
 @contextmanager
 def throw_away(server: str, template: str = "template0") -> Iterator[str]:
     """The address of a database of its own: a copy of the template, dropped in the end."""
+    with psycopg.connect(server, autocommit=True) as connection, copied(connection, server, template) as url:
+        yield url
+
+
+@contextmanager
+def copied(connection: psycopg.Connection[Any], server: str, template: str) -> Iterator[str]:
+    """The same, made and dropped on this connection to the server."""
     name = f"{_OURS}{datetime.now(UTC):%Y%m%d}_{uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'create database "{name}" template "{template}" strategy {_strategy(connection)}'.encode())
-        try:
-            yield address_of(server, name)
-        finally:
-            connection.execute(f'drop database "{name}" with (force)'.encode())
+    connection.execute(f'create database "{name}" template "{template}" strategy {_strategy(connection)}'.encode())
+    try:
+        yield address_of(server, name)
+    finally:
+        connection.execute(f'drop database "{name}" with (force)'.encode())
 
 
 def _strategy(connection: psycopg.Connection[Any]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn
 
 Rows = list[tuple[str | None, ...]]
@@ -70,7 +70,9 @@ class Session:
         return self.paused or (self.asked is not None and not self.running)
 
     def begin(self) -> None:
-        for statement in ("rollback", "set interleavings.pauses = 'on'; set interleavings.number = '0'", "begin"):
+        if self._libpq.transaction_status != TransactionStatus.IDLE:
+            self._libpq.exec_(b"rollback")
+        for statement in ("set interleavings.pauses = 'on'; set interleavings.number = '0'", "begin"):
             self._libpq.exec_(statement.encode())
         self.asked = next(self.program, None)
 
@@ -140,6 +142,8 @@ class Explorer:
         observer.execute(PAUSE)
         self._pids = [connection.info.backend_pid for connection in connections]
         self._interruptions = interruptions
+        self._given_up = [(pid, number) for pid in self._pids for number in range(1, PAUSES + 1)]
+        """Locks of pauses that are not held: at first all of them."""
 
     def orders(self, start: Callable[[], Sequence[Program]]) -> Iterator[Order]:
         """One after the other, each once it has been run: look at the database before you ask for the next."""
@@ -184,14 +188,18 @@ class Explorer:
         return Order(tuple(turns), tuple(statements)), others
 
     def _hold_pauses(self) -> None:
-        self._observer.execute("select pg_advisory_unlock_all()")
-        locks = "select pg_advisory_lock(pid, number) from unnest(%s::int[]) as pid, generate_series(1, %s) as number"
-        self._observer.execute(locks, [self._pids, PAUSES])
+        if self._given_up:
+            locks = "select pg_advisory_lock(pid, number) from unnest(%s::int[], %s::int[]) as given (pid, number)"
+            pids, numbers = zip(*self._given_up, strict=True)
+            self._observer.execute(locks, [list(pids), list(numbers)])
+            self._given_up.clear()
 
     def _go_on(self, number: int, session: Session) -> None:
         session.paused = False
         session.pauses += 1
-        self._observer.execute("select pg_advisory_unlock(%s, %s)", [self._pids[number], session.pauses])
+        lock = self._pids[number], session.pauses
+        self._observer.execute("select pg_advisory_unlock(%s, %s)", lock)
+        self._given_up.append(lock)
 
     def _let_them_answer(self, sessions: Sequence[Session]) -> None:
         """Until each has answered, has paused or waits for another session's lock."""

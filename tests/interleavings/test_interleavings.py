@@ -12,7 +12,7 @@ from tests.interleavings import sleeps
 from tests.interleavings.explorer import Explorer, Program
 from tests.interleavings.mutants import MUTANTS, Mutant
 from tests.interleavings.pauses import with_pauses
-from tests.interleavings.scenarios import SCENARIOS, World
+from tests.interleavings.scenarios import CLEANING, SCENARIOS, World
 from tests.kit.fixtures import Connect
 
 FUNCTIONS = Path(penstock.sql.__file__).parent / "functions"
@@ -45,6 +45,7 @@ def explore(name: str, hand: Hand, explorer: Explorer, broken: Mutant | None = N
     changed = {broken.function: broken.text(FUNCTIONS)} if broken else {}
     for text in with_pauses(name, FUNCTIONS, changed):
         hand.do(text)
+    hand.do(CLEANING)
     world = World(hand)
 
     def start() -> Sequence[Program]:

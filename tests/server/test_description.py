@@ -7,12 +7,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from penstock import Penstock
 from penstock.engine.commands import SeenJob
-from penstock.server import Server, ServerSettings
 from penstock.server.http.examples import EXAMPLES
+from tests.server.described import DESCRIPTION
 
-DESCRIPTION = Server(Penstock("postgresql://nowhere"), ServerSettings()).asgi.openapi()
 OPERATIONS = {
     f"{method.upper()} {path}": operation
     for path, methods in DESCRIPTION["paths"].items()

@@ -136,7 +136,9 @@ def _answer(
         except psycopg.Error as error:
             told = f"{error.sqlstate}: {error}"
         connection.execute("reset role")
-        assert not changed(before, rows_of(connection)), f"{signature} with {arguments}"
+        # what has no number has written nothing, and most have not: to read every row takes 20 ms
+        if connection.execute("select pg_current_xact_id_if_assigned()").fetchone() != (None,):
+            assert not changed(before, rows_of(connection)), f"{signature} with {arguments}"
     return told
 
 
