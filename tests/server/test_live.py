@@ -15,7 +15,7 @@ from tests.engine.hand import Hand
 from tests.kit import saying
 from tests.kit.fixtures import Connect
 from tests.kit.until import until
-from tests.server.watching import Counted, Ear, started
+from tests.server.watching import Counted, Ear
 
 
 @pytest.fixture
@@ -23,17 +23,6 @@ async def engine(url: str) -> AsyncIterator[Counted]:
     engine = Counted(url)
     yield engine
     await engine.aclose()
-
-
-@pytest.fixture
-async def hub(engine: Counted) -> AsyncIterator[Hub]:
-    async with started(engine) as hub:
-        yield hub
-
-
-@pytest.fixture
-def hand(connect: Connect) -> Hand:
-    return Hand(connect())
 
 
 async def test_the_first_watcher_costs_two_queries_and_the_others_none(engine: Counted, hub: Hub, hand: Hand) -> None:

@@ -32,17 +32,6 @@ async def engine(url: str) -> AsyncIterator[Counted]:
     await engine.aclose()
 
 
-@pytest.fixture
-async def hub(engine: Counted) -> AsyncIterator[Hub]:
-    async with started(engine) as hub:
-        yield hub
-
-
-@pytest.fixture
-def hand(connect: Connect) -> Hand:
-    return Hand(connect())
-
-
 async def test_what_happens_during_the_first_look_is_not_missed(engine: Counted, hub: Hub, hand: Hand) -> None:
     id = hand.add()
     worker = hand.worker()

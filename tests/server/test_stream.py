@@ -12,7 +12,6 @@ from penstock.engine import commands
 from penstock.flow import batch
 from penstock.job import NewJob
 from tests.engine.hand import Hand
-from tests.kit.fixtures import Connect
 from tests.kit.serving import AS_SERVICE, SECRET, Served
 from tests.kit.until import until
 from tests.server.streaming import path_of, serving, streaming
@@ -22,11 +21,6 @@ from tests.server.streaming import path_of, serving, streaming
 async def api(url: str) -> AsyncIterator[Served]:
     async with serving(url, keep_alive=30) as running:
         yield running
-
-
-@pytest.fixture
-def hand(connect: Connect) -> Hand:
-    return Hand(connect())
 
 
 def token(**claims: object) -> dict[str, str]:

@@ -17,11 +17,6 @@ from tests.kit.until import soon, until
 from tests.server.streaming import path_of, serving, streaming
 
 
-@pytest.fixture
-def hand(connect: Connect) -> Hand:
-    return Hand(connect())
-
-
 async def test_a_client_that_leaves_is_forgotten_at_once(url: str, hand: Hand) -> None:
     async with serving(url, keep_alive=3600) as server:
         async with streaming(server.port, path_of(hand.add())) as client:
