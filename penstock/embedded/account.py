@@ -20,7 +20,7 @@ from pathlib import Path
 
 from penstock.embedded import locks
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home
+from penstock.embedded.folder import Layout
 
 
 @dataclass(frozen=True)
@@ -100,28 +100,28 @@ def make_owned(folder: Path, account: Account) -> None:
     draft.rename(folder)
 
 
-def make_server_folder(home: Home, account: Account) -> None:
+def make_server_folder(layout: Layout, account: Account) -> None:
     """Make `server/` with all that a server needs in it, in one step, so that an existing one is whole."""
-    for left_behind in home.folder.glob(".server-*"):
+    for left_behind in layout.folder.glob(".server-*"):
         shutil.rmtree(left_behind)
-    if not home.server.exists():
-        draft = home.folder / f".server-{secrets.token_hex(4)}"
+    if not layout.server.exists():
+        draft = layout.folder / f".server-{secrets.token_hex(4)}"
         make_owned(draft, account)
-        make_owned(draft / home.run.name, account)
-        draft.rename(home.server)
-    _verify(home.server, account)
+        make_owned(draft / layout.run.name, account)
+        draft.rename(layout.server)
+    _verify(layout.server, account)
 
 
 @contextmanager
-def socket_folder(home: Home, account: Account) -> Iterator[Path]:
+def socket_folder(layout: Layout, account: Account) -> Iterator[Path]:
     """`server/run`, or a short folder elsewhere when clients could not name a socket in it.
 
     The address of a socket has about 107 bytes, and libpq takes a comma for the end of a host.
     """
-    if _can_be_named(home.run):
-        yield home.run
+    if _can_be_named(layout.run):
+        yield layout.run
         return
-    name = hashlib.sha256(os.fsencode(home.folder)).hexdigest()[:16]
+    name = hashlib.sha256(os.fsencode(layout.folder)).hexdigest()[:16]
     short = Path(tempfile.gettempdir()).resolve() / f"penstock-{name}"
     if not _can_be_named(short):
         raise EmbeddedError(f"{short} is too long for a socket; set TMPDIR to a short path without commas")

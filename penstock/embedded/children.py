@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from penstock.embedded import locks
 from penstock.embedded.account import Account
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home, last_lines
+from penstock.embedded.folder import Layout, last_lines
 
 
 class NotWanted(Exception):
@@ -32,8 +32,8 @@ class _Event(Enum):
 
 
 class Watch:
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
         self._events: SimpleQueue[_Event] = SimpleQueue()
         # The starter's mask is inherited, and it may block what we wait for.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -47,7 +47,7 @@ class Watch:
         Asks for the users' lock instead of waiting for it in a thread: children are still to be forked.
         """
         event = self._next(seconds)
-        if event is _Event.STOP_ASKED or locks.take(self._home.users_lock) is not None:
+        if event is _Event.STOP_ASKED or locks.take(self._layout.users_lock) is not None:
             raise NotWanted
 
     def finish(self, child: subprocess.Popen[bytes]) -> int:
@@ -83,8 +83,8 @@ class Watch:
             return None
 
     def _wait_for_the_last_user(self) -> None:
-        lock = locks.wait_alone(self._home.users_lock)
-        if self._home.stay.exists():
+        lock = locks.wait_alone(self._layout.users_lock)
+        if self._layout.stay.exists():
             locks.release(lock)
             return
         # The lock is kept to the end of the process: whoever comes now waits until the server is down.
@@ -104,7 +104,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Children:
-    home: Home
+    layout: Layout
     binaries: Path
     account: Account
     watch: Watch
@@ -139,7 +139,7 @@ class Children:
 
     def run(self, program: str, *arguments: str, place: Place, stdin: str = "") -> None:
         """Run a program to its end, or raise with what it logged."""
-        logged = self.home.log.stat().st_size
+        logged = self.layout.log.stat().st_size
         child = self.start(program, *arguments, place=place, stdin=subprocess.PIPE)
         try:
             assert child.stdin is not None
@@ -150,7 +150,7 @@ class Children:
             self.end(child, signal.SIGTERM)
             raise
         if code:
-            raise EmbeddedError(f"{program} failed (exit code {code}); {last_lines(self.home.log, logged)}")
+            raise EmbeddedError(f"{program} failed (exit code {code}); {last_lines(self.layout.log, logged)}")
 
     def end(self, child: subprocess.Popen[bytes], politely: signal.Signals) -> None:
         """Ask a child to end, and insist after a while."""

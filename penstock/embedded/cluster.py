@@ -8,28 +8,28 @@ from penstock.embedded.account import make_owned
 from penstock.embedded.binaries import Version, shipped_binaries
 from penstock.embedded.children import Children, Place
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home, new_password, write_private
+from penstock.embedded.folder import Layout, new_password, write_private
 
 NEW = "initdb-"
 
 
-def prepare_cluster(home: Home, children: Children) -> None:
+def prepare_cluster(layout: Layout, children: Children) -> None:
     """Make the data folder, or make sure that these programs and the password fit the one that is there."""
-    for unfinished in home.server.glob(f"{NEW}*"):
+    for unfinished in layout.server.glob(f"{NEW}*"):
         shutil.rmtree(unfinished)
-    if home.data.exists():
-        _refuse_another_version(home, children)
-        if not home.password.exists():
-            _change_password(home, children)
+    if layout.data.exists():
+        _refuse_another_version(layout, children)
+        if not layout.password.exists():
+            _change_password(layout, children)
     else:
-        _create(home, children)
+        _create(layout, children)
 
 
-def _create(home: Home, children: Children) -> None:
-    if not home.password.exists():
-        write_private(home.password, new_password())
-    password = home.read_password()
-    draft = home.server / f"{NEW}{os.getpid()}"
+def _create(layout: Layout, children: Children) -> None:
+    if not layout.password.exists():
+        write_private(layout.password, new_password())
+    password = layout.read_password()
+    draft = layout.server / f"{NEW}{os.getpid()}"
     make_owned(draft, children.account)
     data = draft / "data"
     make_owned(data, children.account)
@@ -52,8 +52,8 @@ def _create(home: Home, children: Children) -> None:
             statements = f"create database penstock\n{_set_password(password)}"
             _tell(children, place, statements, "-F", *_hashed_once(children))
             children.run("initdb", f"--pgdata={place.path}", "--sync-only", place=place)
-        data.rename(home.data)
-        _sync(home.server)
+        data.rename(layout.data)
+        _sync(layout.server)
     finally:
         shutil.rmtree(draft)
 
@@ -84,21 +84,21 @@ def _give(path: Path, text: str, children: Children) -> None:
         children.account.own(file.fileno())
 
 
-def _change_password(home: Home, children: Children) -> None:
+def _change_password(layout: Layout, children: Children) -> None:
     """The password file is gone but the data is not: whoever may write this folder may choose another."""
     password = new_password()
-    with children.within(home.data) as data:
+    with children.within(layout.data) as data:
         _tell(children, data, _set_password(password), *_hashed_once(children))
-    write_private(home.password, password)
+    write_private(layout.password, password)
 
 
-def _refuse_another_version(home: Home, children: Children) -> None:
-    made_by = (home.data / "PG_VERSION").read_text().strip()
+def _refuse_another_version(layout: Layout, children: Children) -> None:
+    made_by = (layout.data / "PG_VERSION").read_text().strip()
     ours = Version.of(children.binaries)
     if made_by == str(ours.major):
         return
     raise EmbeddedError(
-        f"the data in {home.data} was made by PostgreSQL {made_by}, and PostgreSQL {ours.text} "
+        f"the data in {layout.data} was made by PostgreSQL {made_by}, and PostgreSQL {ours.text} "
         f"(in {children.binaries}) cannot read it.\n"
         f"- To use it as it is, set PENSTOCK_PG_BIN to {_where_is(made_by)}.\n"
         f"- To move it to {ours.major}, do that, dump it with pg_dump, and restore it into another folder.\n"

@@ -11,11 +11,11 @@ from penstock.embedded.errors import EmbeddedError
 
 
 @dataclass(frozen=True)
-class Home:
+class Layout:
     folder: Path
 
     @classmethod
-    def at(cls, folder: str | Path) -> "Home":
+    def at(cls, folder: str | Path) -> "Layout":
         return cls(Path(folder).resolve())
 
     @property

@@ -14,32 +14,32 @@ from penstock.embedded.account import make_server_folder, server_account, socket
 from penstock.embedded.children import Children, NotWanted, Watch
 from penstock.embedded.cluster import prepare_cluster
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home, trim
+from penstock.embedded.folder import Layout, trim
 from penstock.embedded.postmaster import after_an_earlier_server, clear_traces, start_postmaster, stop_postmaster
 from penstock.embedded.running import READY, Request, RunningServer
 
 
-def keep(home: Home, binaries: Path, request: Request, *, shipped: bool, report: int) -> None:
+def keep(layout: Layout, binaries: Path, request: Request, *, shipped: bool, report: int) -> None:
     """Start a server, and stay until it has ended or is not wanted."""
-    watch = Watch(home)
-    home.stay.unlink(missing_ok=True)
-    account = server_account(home.server)
-    make_server_folder(home, account)
+    watch = Watch(layout)
+    layout.stay.unlink(missing_ok=True)
+    account = server_account(layout.server)
+    make_server_folder(layout, account)
     reachable = within_reach(binaries, account, shipped=shipped)
-    trim(home.log)
-    with after_an_earlier_server(home, watch) as server_lock, socket_folder(home, account) as sockets:
-        children = Children(home, reachable, account, watch, server_lock, log=sys.stderr.fileno())
-        clear_traces(home, sockets)
-        prepare_cluster(home, children)
+    trim(layout.log)
+    with after_an_earlier_server(layout, watch) as server_lock, socket_folder(layout, account) as sockets:
+        children = Children(layout, reachable, account, watch, server_lock, log=sys.stderr.fileno())
+        clear_traces(layout, sockets)
+        prepare_cluster(layout, children)
         server, port = start_postmaster(children, request, sockets)
         try:
             running = RunningServer(os.getpid(), server.pid, str(sockets), port, request.tcp, request.settings)
-            running.write(home)
+            running.write(layout)
             tell(report, READY)
-            watch.serve(server, chore=lambda: trim(home.log))
+            watch.serve(server, chore=lambda: trim(layout.log))
         finally:
-            home.running.unlink(missing_ok=True)
-            home.stay.unlink(missing_ok=True)
+            layout.running.unlink(missing_ok=True)
+            layout.stay.unlink(missing_ok=True)
             stop_postmaster(server, children)
 
 
@@ -61,7 +61,7 @@ def main(folder: str, binaries: str, shipped: str, request: str, report: str, ke
     detach()
     try:
         keep(
-            Home(Path(folder)),
+            Layout(Path(folder)),
             Path(binaries),
             Request.from_json(request),
             shipped=shipped == "shipped",

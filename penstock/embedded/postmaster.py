@@ -11,24 +11,24 @@ from pathlib import Path
 from penstock.embedded import locks
 from penstock.embedded.children import Children, Watch
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home, last_lines
+from penstock.embedded.folder import Layout, last_lines
 from penstock.embedded.running import Request
 
 STOP_TIMEOUT = 60.0
 
 
 @contextmanager
-def after_an_earlier_server(home: Home, watch: Watch) -> Iterator[int]:
+def after_an_earlier_server(layout: Layout, watch: Watch) -> Iterator[int]:
     """Hold `server.lock` from when the last process of an earlier server has gone."""
     waited = 0.0
-    while (lock := locks.take(home.server_lock)) is None:
-        if waited == 0 and (earlier := _living_postmaster(home.data)):
+    while (lock := locks.take(layout.server_lock)) is None:
+        if waited == 0 and (earlier := _living_postmaster(layout.data)):
             # Where the kernel does not tell a child of its parent's death, we do.
             os.kill(earlier, signal.SIGINT)
         if waited > STOP_TIMEOUT:
             raise EmbeddedError(
-                f"an earlier server in {home.folder} has not ended after {STOP_TIMEOUT:.0f} s; "
-                f"end the postgres processes that hold {home.server_lock} and try again"
+                f"an earlier server in {layout.folder} has not ended after {STOP_TIMEOUT:.0f} s; "
+                f"end the postgres processes that hold {layout.server_lock} and try again"
             )
         watch.pause(0.01)
         waited += 0.01
@@ -39,7 +39,7 @@ def after_an_earlier_server(home: Home, watch: Watch) -> Iterator[int]:
         os.close(lock)
 
 
-def clear_traces(home: Home, socket_folder: Path) -> None:
+def clear_traces(layout: Layout, socket_folder: Path) -> None:
     """Remove the pid files of a server that was killed.
 
     Postgres believes such a file when some other process has got that number meanwhile, as happens after each
@@ -47,12 +47,12 @@ def clear_traces(home: Home, socket_folder: Path) -> None:
     """
     if not Path("/proc/self").exists():
         return
-    if foreign := _living_postmaster(home.data):
+    if foreign := _living_postmaster(layout.data):
         raise EmbeddedError(
-            f"a Postgres that penstock did not start (process {foreign}) uses {home.data}; "
+            f"a Postgres that penstock did not start (process {foreign}) uses {layout.data}; "
             "stop it first, or name another folder"
         )
-    (home.data / "postmaster.pid").unlink(missing_ok=True)
+    (layout.data / "postmaster.pid").unlink(missing_ok=True)
     for trace in socket_folder.glob(".s.PGSQL.*"):
         trace.unlink()
 
@@ -98,10 +98,10 @@ def start_postmaster(children: Children, request: Request, socket_folder: Path) 
 
 
 def _start_on(port: int, children: Children, request: Request, socket_folder: Path) -> subprocess.Popen[bytes]:
-    home = children.home
-    logged = home.log.stat().st_size
+    layout = children.layout
+    logged = layout.log.stat().st_size
     # Seen from the data, where the server stands, this name is short and needs no quoting.
-    socket_path = f"../{home.run.name}" if socket_folder == home.run else f'"{socket_folder}"'
+    socket_path = f"../{layout.run.name}" if socket_folder == layout.run else f'"{socket_folder}"'
     settings = DEFAULTS | dict(request.settings)
     settings |= {
         "listen_addresses": "127.0.0.1" if request.tcp else "",
@@ -110,12 +110,12 @@ def _start_on(port: int, children: Children, request: Request, socket_folder: Pa
         "unix_socket_permissions": "0700",
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    with children.within(home.data) as data:
+    with children.within(layout.data) as data:
         server = children.start("postgres", "-D", data.path, *options, place=data)
     try:
-        while not _is_ready(home.data, server.pid):
+        while not _is_ready(layout.data, server.pid):
             if server.poll() is not None:
-                raise EmbeddedError(f"Postgres did not start; {last_lines(home.log, logged)}")
+                raise EmbeddedError(f"Postgres did not start; {last_lines(layout.log, logged)}")
             children.watch.pause(0.005)
     except BaseException:
         stop_postmaster(server, children)

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home, write_private
+from penstock.embedded.folder import Layout, write_private
 
 OURS = frozenset({"data_directory", "listen_addresses", "port", "unix_socket_directories", "unix_socket_permissions"})
 READY = "ready"  # what a keeper tells its starter when all is well
@@ -53,13 +53,13 @@ class RunningServer:
     tcp: bool
     settings: Mapping[str, str]
 
-    def write(self, home: Home) -> None:
-        write_private(home.running, json.dumps(asdict(self)))
+    def write(self, layout: Layout) -> None:
+        write_private(layout.running, json.dumps(asdict(self)))
 
     @classmethod
-    def read(cls, home: Home) -> "RunningServer | None":
+    def read(cls, layout: Layout) -> "RunningServer | None":
         try:
-            return cls(**json.loads(home.running.read_text()))
+            return cls(**json.loads(layout.running.read_text()))
         except FileNotFoundError:
             return None
 
@@ -81,7 +81,7 @@ class RunningServer:
                 return False
             return True
 
-    def refuse_unless_it_fits(self, request: Request, home: Home) -> None:
+    def refuse_unless_it_fits(self, request: Request, layout: Layout) -> None:
         """A running server cannot change: say what differs rather than hand out something else than asked."""
         wrong = [
             f"{name}={value!r} (it has {self.settings.get(name, 'the default')!r})"
@@ -94,6 +94,6 @@ class RunningServer:
             wrong.append(f"port {request.port} (it has {self.port})")
         if wrong:
             raise EmbeddedError(
-                f"the server in {home.folder} is already running without {', '.join(wrong)}; "
-                f"stop it first (penstock.embedded.stop({str(home.folder)!r})), or ask for what it has"
+                f"the server in {layout.folder} is already running without {', '.join(wrong)}; "
+                f"stop it first (penstock.embedded.stop({str(layout.folder)!r})), or ask for what it has"
             )

@@ -14,13 +14,13 @@ from types import MappingProxyType, TracebackType
 from penstock.embedded import locks, run_keeper
 from penstock.embedded.binaries import find_binaries, shipped_binaries
 from penstock.embedded.errors import EmbeddedError
-from penstock.embedded.folder import Home, last_lines, open_log
+from penstock.embedded.folder import Layout, last_lines, open_log
 from penstock.embedded.running import READY, Request, RunningServer
 
 START_SECONDS = 120.0
 
 
-def launch_keeper(home: Home, request: Request, keeper_lock: int) -> None:
+def launch_keeper(layout: Layout, request: Request, keeper_lock: int) -> None:
     """Start a keeper, hand it its lock, and return when its server is ready.
 
     Whatever interrupts us, nothing is left to undo: the keeper ends when no user holds the users' lock.
@@ -28,8 +28,8 @@ def launch_keeper(home: Home, request: Request, keeper_lock: int) -> None:
     log = report_end = message_end = -1
     try:
         binaries = find_binaries()
-        home.running.unlink(missing_ok=True)
-        log = open_log(home.log)
+        layout.running.unlink(missing_ok=True)
+        log = open_log(layout.log)
         logged = os.fstat(log).st_size
         report_end, message_end = os.pipe()
         shipped = "shipped" if binaries in shipped_binaries() else "chosen"
@@ -37,7 +37,7 @@ def launch_keeper(home: Home, request: Request, keeper_lock: int) -> None:
         subprocess.run(  # noqa: S603 (ourselves)
             [
                 *(sys.executable, "-P", run_keeper.__file__),
-                *(home.folder, binaries, shipped, request.to_json(), str(message_end), str(keeper_lock)),
+                *(layout.folder, binaries, shipped, request.to_json(), str(message_end), str(keeper_lock)),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -53,9 +53,9 @@ def launch_keeper(home: Home, request: Request, keeper_lock: int) -> None:
             if handle >= 0:
                 os.close(handle)
     if message is None:
-        raise EmbeddedError(f"no server after {START_SECONDS:.0f} s; {last_lines(home.log, logged)}")
+        raise EmbeddedError(f"no server after {START_SECONDS:.0f} s; {last_lines(layout.log, logged)}")
     if not message:
-        raise EmbeddedError(f"the keeper ended before its server was ready; {last_lines(home.log, logged)}")
+        raise EmbeddedError(f"the keeper ended before its server was ready; {last_lines(layout.log, logged)}")
     if message != READY:
         raise EmbeddedError(message)
 
@@ -84,12 +84,12 @@ class EmbeddedPostgres:
     parent's hold, so the server stays until both have let go of it.
     """
 
-    def __init__(self, home: Home, running: RunningServer, hold: int) -> None:
-        password = home.read_password()
-        self.folder: Path = home.folder
+    def __init__(self, layout: Layout, running: RunningServer, hold: int) -> None:
+        password = layout.read_password()
+        self.folder: Path = layout.folder
         self.url: str = running.url(password)
         self.tcp_url: str | None = running.tcp_url(password)
-        self._home = home
+        self._layout = layout
         self._hold: int | None = hold
 
     def close(self) -> None:
@@ -99,10 +99,10 @@ class EmbeddedPostgres:
             return
         # Not unlocked, only closed: a forked child may still need the server.
         os.close(hold)
-        if self._home.stay.exists():
+        if self._layout.stay.exists():
             return
         deadline = time.monotonic() + START_SECONDS
-        while not locks.is_free(self._home.keeper_lock) and not locks.is_shared(self._home.users_lock):
+        while not locks.is_free(self._layout.keeper_lock) and not locks.is_shared(self._layout.users_lock):
             if time.monotonic() > deadline:
                 return
             time.sleep(A_MOMENT)
@@ -133,75 +133,75 @@ def start(
     have left, until `stop`. `settings` are Postgres settings, such as {"log_statement": "all"}.
     """
     request = Request(tcp, port, dict(settings))
-    home = Home.at(folder)
-    home.create()
-    with _telling_whose_it_is(home), locks.alone(home.start_lock):
+    layout = Layout.at(folder)
+    layout.create()
+    with _telling_whose_it_is(layout), locks.alone(layout.start_lock):
         # Waits while a keeper shuts down: it holds the users' lock alone until it has gone.
-        hold = locks.wait_shared(home.users_lock)
+        hold = locks.wait_shared(layout.users_lock)
         try:
-            running = _join_or_launch(home, request)
-            running.refuse_unless_it_fits(request, home)
+            running = _join_or_launch(layout, request)
+            running.refuse_unless_it_fits(request, layout)
             if stay:
-                home.stay.touch(mode=0o600)
-            return EmbeddedPostgres(home, running, hold)
+                layout.stay.touch(mode=0o600)
+            return EmbeddedPostgres(layout, running, hold)
         except BaseException:
             os.close(hold)
             raise
 
 
-def _join_or_launch(home: Home, request: Request) -> RunningServer:
+def _join_or_launch(layout: Layout, request: Request) -> RunningServer:
     """Called by one process at a time, which counts as a user already."""
     deadline = time.monotonic() + START_SECONDS
     while True:
-        if (keeper_lock := locks.take(home.keeper_lock)) is not None:
-            launch_keeper(home, request, keeper_lock)
-        elif locks.is_free(home.keeper_lock):
+        if (keeper_lock := locks.take(layout.keeper_lock)) is not None:
+            launch_keeper(layout, request, keeper_lock)
+        elif locks.is_free(layout.keeper_lock):
             continue  # somebody was only looking at it
-        running = RunningServer.read(home)
+        running = RunningServer.read(layout)
         if running and running.answers():
             return running
         # A keeper that was just told to stop, or whose starter was killed: it will end or be ready soon.
         if time.monotonic() > deadline:
-            raise EmbeddedError(f"the server in {home.folder} neither starts nor ends; see {home.log}")
+            raise EmbeddedError(f"the server in {layout.folder} neither starts nor ends; see {layout.log}")
         time.sleep(A_MOMENT)
 
 
 def stop(folder: str | Path = ".penstock") -> bool:
     """Stop the server of this folder, whoever uses it. False if none was running."""
-    home = Home.at(folder)
-    if not home.keeper_lock.exists():
+    layout = Layout.at(folder)
+    if not layout.keeper_lock.exists():
         return False
     asked = False
     deadline = time.monotonic() + START_SECONDS
-    with _telling_whose_it_is(home), locks.alone(home.start_lock):
-        while not locks.is_free(home.keeper_lock):
-            running = RunningServer.read(home)
+    with _telling_whose_it_is(layout), locks.alone(layout.start_lock):
+        while not locks.is_free(layout.keeper_lock):
+            running = RunningServer.read(layout)
             if running and not asked:
                 with suppress(ProcessLookupError):
                     os.kill(running.keeper, signal.SIGTERM)
                 asked = True
             if time.monotonic() > deadline:
-                raise EmbeddedError(f"the server in {home.folder} does not stop; see {home.log}")
+                raise EmbeddedError(f"the server in {layout.folder} does not stop; see {layout.log}")
             time.sleep(A_MOMENT)
     return asked
 
 
 def running_url(folder: str | Path = ".penstock") -> str | None:
     """The URL of the server of this folder if it is running, without holding on to it."""
-    home = Home.at(folder)
-    with _telling_whose_it_is(home):
-        if locks.is_free(home.keeper_lock):
+    layout = Layout.at(folder)
+    with _telling_whose_it_is(layout):
+        if locks.is_free(layout.keeper_lock):
             return None
-        running = RunningServer.read(home)
-        return running.url(home.read_password()) if running and running.answers() else None
+        running = RunningServer.read(layout)
+        return running.url(layout.read_password()) if running and running.answers() else None
 
 
 @contextmanager
-def _telling_whose_it_is(home: Home) -> Iterator[None]:
+def _telling_whose_it_is(layout: Layout) -> Iterator[None]:
     try:
         yield
     except PermissionError as problem:
         raise EmbeddedError(
-            f"{problem.strerror}: {problem.filename or home.folder}; "
-            f"run as the user who owns {home.folder}, or name another folder"
+            f"{problem.strerror}: {problem.filename or layout.folder}; "
+            f"run as the user who owns {layout.folder}, or name another folder"
         ) from problem

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import psycopg
 
 from penstock import embedded
-from penstock.embedded.folder import Home
+from penstock.embedded.folder import Layout
 from penstock.embedded.postmaster import read_pid_file
 from tests.embedded.users import processes_in
 
@@ -71,7 +71,7 @@ class Server:
 
     def kill(self) -> None:
         """All its processes at once: a backend that outlived the postmaster would end in good order."""
-        data = Home.at(self._folder).data
+        data = Layout.at(self._folder).data
         while processes := self._processes(data):
             for process in processes:
                 with suppress(ProcessLookupError):

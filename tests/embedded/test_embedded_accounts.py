@@ -14,7 +14,7 @@ import pytest
 import penstock
 from penstock import embedded
 from penstock.embedded.account import COPIES
-from penstock.embedded.folder import Home
+from penstock.embedded.folder import Layout
 from tests.kit.until import wait_until
 
 from .users import User, ask, nothing_runs, running, tell
@@ -139,21 +139,21 @@ def test_an_ordinary_user_runs_the_server_as_themselves(fresh: Path) -> None:
     own = fresh.parent / "own"
     own.mkdir(0o700)
     os.chown(own, user.pw_uid, user.pw_gid)
-    home = Home.at(own / "pg")
+    layout = Layout.at(own / "pg")
     with User(
-        home.folder, python=python, uid=user.pw_uid, env={"PYTHONPATH": f"{ROOT}{os.pathsep}{PACKAGES}"}
+        layout.folder, python=python, uid=user.pw_uid, env={"PYTHONPATH": f"{ROOT}{os.pathsep}{PACKAGES}"}
     ) as ordinary:
         url = ordinary.url()
-        assert owner_of(running(home.folder).keeper) == "nobody"
-        assert owner_of(running(home.folder).postmaster) == "nobody"
+        assert owner_of(running(layout.folder).keeper) == "nobody"
+        assert owner_of(running(layout.folder).postmaster) == "nobody"
         # Root joins what the user began, as when a command is run with sudo for once.
-        with embedded.start(home.folder) as joined:
+        with embedded.start(layout.folder) as joined:
             assert joined.url == url
             tell(url, "create table kept as select 42 as n")
         ordinary.leave()
-    wait_until(lambda: nothing_runs(home.folder))
-    with embedded.start(home.folder) as as_root:
-        assert owner_of(running(home.folder).postmaster) == "nobody", "whose data it is"
+    wait_until(lambda: nothing_runs(layout.folder))
+    with embedded.start(layout.folder) as as_root:
+        assert owner_of(running(layout.folder).postmaster) == "nobody", "whose data it is"
         assert ask(as_root.url, "select n from kept") == 42
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded import EmbeddedError
-from penstock.embedded.folder import Home
+from penstock.embedded.folder import Layout
 
 from .users import ask, running
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.root
 
 
 def with_another_password(url: str, folder: Path) -> str:
-    return url.replace(Home.at(folder).read_password(), "wrong")
+    return url.replace(Layout.at(folder).read_password(), "wrong")
 
 
 def test_by_default_there_is_only_a_private_socket(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock import embedded
-from penstock.embedded.folder import LINES_IN_AN_ERROR, Home, last_lines, trim
+from penstock.embedded.folder import LINES_IN_AN_ERROR, Layout, last_lines, trim
 
 from .users import ask, tell
 
@@ -37,7 +37,7 @@ def test_a_new_server_is_set_up_for_penstock(fresh: Path) -> None:
 
 
 def test_data_of_another_major_version_is_refused(own_folder: Path) -> None:
-    version = Home.at(own_folder).data / "PG_VERSION"
+    version = Layout.at(own_folder).data / "PG_VERSION"
     ours = version.read_text().strip()
     version.write_text("9\n")
     with pytest.raises(embedded.EmbeddedError) as refused:
@@ -57,12 +57,12 @@ def test_data_of_another_major_version_is_refused(own_folder: Path) -> None:
 
 
 def test_a_lost_password_is_replaced(own_folder: Path) -> None:
-    home = Home.at(own_folder)
-    before = home.read_password()
-    home.password.unlink()
+    layout = Layout.at(own_folder)
+    before = layout.read_password()
+    layout.password.unlink()
     with embedded.start(own_folder) as postgres:
         assert ask(postgres.url, "select 1") == 1
-    assert home.read_password() != before
+    assert layout.read_password() != before
 
 
 def test_the_log_is_kept_small(tmp_path: Path) -> None:

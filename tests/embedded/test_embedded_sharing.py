@@ -11,7 +11,7 @@ import pytest
 
 from penstock import embedded
 from penstock.embedded import EmbeddedPostgres, locks
-from penstock.embedded.folder import Home
+from penstock.embedded.folder import Layout
 from tests.kit.until import wait_until
 
 from .users import User, ask, nothing_runs, running, tell
@@ -104,18 +104,18 @@ def test_a_forked_child_shares_its_parents_hold(folder: Path) -> None:
 
 
 def test_who_comes_during_a_shutdown_gets_a_new_server(folder: Path) -> None:
-    home = Home.at(folder)
+    layout = Layout.at(folder)
     with User(folder) as last:
         last.url()
         old = running(folder)
         os.kill(old.postmaster, signal.SIGSTOP)
         last.kill()
         # From here on the keeper shuts down, and cannot finish.
-        wait_until(lambda: not locks.is_free(home.users_lock))
+        wait_until(lambda: not locks.is_free(layout.users_lock))
         got: list[EmbeddedPostgres] = []
         newcomer = threading.Thread(target=lambda: got.append(embedded.start(folder)))
         newcomer.start()
-        wait_until(lambda: not locks.is_free(home.start_lock))
+        wait_until(lambda: not locks.is_free(layout.start_lock))
         assert not got
         os.kill(old.postmaster, signal.SIGCONT)
         newcomer.join()

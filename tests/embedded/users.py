@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 
 from penstock.embedded import locks, run_keeper
-from penstock.embedded.folder import Home
+from penstock.embedded.folder import Layout
 from penstock.embedded.running import RunningServer
 
 SCRIPT = """
@@ -103,15 +103,15 @@ def tell(url: str, *statements: str) -> None:
 
 
 def running(folder: Path) -> RunningServer:
-    server = RunningServer.read(Home.at(folder))
+    server = RunningServer.read(Layout.at(folder))
     assert server is not None
     return server
 
 
 def nothing_runs(folder: Path) -> bool:
     """No keeper, and no process of Postgres, not even one on its way out."""
-    home = Home.at(folder)
-    return locks.is_free(home.keeper_lock) and locks.is_free(home.server_lock)
+    layout = Layout.at(folder)
+    return locks.is_free(layout.keeper_lock) and locks.is_free(layout.server_lock)
 
 
 def keeper_of(folder: Path) -> int | None:
