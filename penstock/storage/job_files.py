@@ -11,7 +11,7 @@ from penstock.job import ClaimedJob, Lease
 from penstock.json import encode_args, loads
 from penstock.keeper import Keeper, PutChoices, Source, achunks_of, chunks_of
 from penstock.storage.settings import Storage
-from penstock.storage.write import RunningJob, awrite, write
+from penstock.storage.write import JobWriter, awrite, write
 
 MAX_METADATA = 16 * 1024
 
@@ -48,13 +48,13 @@ class StoreKeeper:
 
     def put(self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]) -> Artifact:
         new = checked(self.storage, job.id, job.owner, job.org, name, choices)
-        return write(self._engine, self.storage.store, RunningJob(job, lease), new, chunks_of(data))
+        return write(self._engine, self.storage.store, JobWriter(job, lease), new, chunks_of(data))
 
     async def aput(
         self, job: ClaimedJob, lease: Lease, name: str, data: Source, /, **choices: Unpack[PutChoices]
     ) -> Artifact:
         new = checked(self.storage, job.id, job.owner, job.org, name, choices)
-        return await awrite(self._engine, self.storage.store, RunningJob(job, lease), new, achunks_of(data))
+        return await awrite(self._engine, self.storage.store, JobWriter(job, lease), new, achunks_of(data))
 
 
 def keeper_for(engine: Engine, storage: Storage | None) -> Keeper | None:

@@ -35,7 +35,7 @@ class Writer(Protocol):
     def refused(self, name: str) -> Exception: ...
 
 
-class RunningJob:
+class JobWriter:
     """A worker that holds a job."""
 
     def __init__(self, job: ClaimedJob, lease: Lease) -> None:

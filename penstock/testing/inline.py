@@ -113,7 +113,7 @@ def run_inline(
     assert (run.output, run.enqueued) == ("hello Ada", [])
     ```
     """
-    call = _Call(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
+    call = _InlineCall(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
     return run_here("arun_inline", call.arun) if call.is_async else call.run()
 
 
@@ -131,11 +131,11 @@ async def arun_inline(
     **kwargs: object,
 ) -> InlineRun[R]:
     """The same where an event loop runs. A handler that is not async runs in a thread."""
-    call = _Call(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
+    call = _InlineCall(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
     return await call.arun() if call.is_async else await asyncio.to_thread(call.run)
 
 
-class _Call(Generic[R]):
+class _InlineCall(Generic[R]):
     """A call of a handler, its arguments checked, ready to be made."""
 
     def __init__(
@@ -207,14 +207,14 @@ class _Call(Generic[R]):
         call = self._of_called(job)
         return self._given_by(await call.arun() if call.is_async else await asyncio.to_thread(call.run))
 
-    def _of_called(self, job: NewJob) -> "_Call[Any]":
+    def _of_called(self, job: NewJob) -> "_InlineCall[Any]":
         function = job.function if isinstance(job, PreparedJob) else None
         if function is None:
             raise InvalidInput("results", f"must say what {job.kind!r} returns: it was not made by a handler")
         handler: Handler[..., Any] = Handler(self._handler._engine, function, job.kind, Options(), MAX_PAYLOAD)
         # what happens around it happens to those it calls, too
         script = replace(self._script, now=self._notes.now, given={})
-        return _Call(handler, (), loads(job.args), (), None, 1, script)
+        return _InlineCall(handler, (), loads(job.args), (), None, 1, script)
 
     def _given_by(self, run: "InlineRun[Any]") -> Any:
         if run.outcome is not None:

@@ -19,7 +19,7 @@ from penstock.outcome import Failure
 from penstock.worker.failures import Failures, parking_log
 from penstock.worker.observers import Observers
 from penstock.worker.run import Cancelled, Ending, Failed, Lane, Parked, Released, Run, Settled, Snoozed, Succeeded
-from penstock.worker.statistics import Statistics
+from penstock.worker.statistics import RunCounts
 
 log = logging.getLogger("penstock.worker")
 
@@ -38,7 +38,7 @@ class Completer(Loop):
         look: Callable[[], None],
         may_be_due: Callable[[], None],
         failures: Failures,
-        statistics: Statistics,
+        statistics: RunCounts,
         observers: Observers,
     ) -> None:
         super().__init__(engine.faults)

@@ -67,7 +67,7 @@ class _Errors(msgspec.Struct):
     jobs: int = 0
 
 
-class Statistics:
+class RunCounts:
     """What has ended since it was last taken."""
 
     def __init__(self) -> None:
@@ -175,7 +175,7 @@ class StatisticsReport(Loop):
     name = "statistics"
 
     def __init__(
-        self, engine: Engine, statistics: Statistics, lease: Callable[[], Lease], busy: Callable[[], bool], slots: int
+        self, engine: Engine, statistics: RunCounts, lease: Callable[[], Lease], busy: Callable[[], bool], slots: int
     ) -> None:
         super().__init__(engine.faults)
         self._engine = engine

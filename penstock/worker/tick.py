@@ -25,7 +25,7 @@ from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Ending, Lane, Released, Run, Settled, Snoozed, Stop, Succeeded, check_slots
-from penstock.worker.statistics import Statistics, StatisticsReport
+from penstock.worker.statistics import RunCounts, StatisticsReport
 
 _MARGIN = 30.0
 """Seconds the lease outlives the budget: to finish, clean up and report."""
@@ -96,7 +96,7 @@ class Tick:
         self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads, keeper)
         self._executor = Executor(self._calls, self._end)
         failures = Failures(registry.failure_hooks)
-        self._statistics = Statistics()
+        self._statistics = RunCounts()
         self._completer = Completer(
             engine, self._executor.forget, self._reported.set, lambda: None, failures, self._statistics,
             Observers(registry.end_hooks),

@@ -28,7 +28,7 @@ from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
 from penstock.worker.run import Ending, Lane, Run, Stop, check_slots
-from penstock.worker.statistics import Statistics, StatisticsReport
+from penstock.worker.statistics import RunCounts, StatisticsReport
 from penstock.worker.sweeper import Sweeper
 
 log = logging.getLogger("penstock.worker")
@@ -115,7 +115,7 @@ class Worker:
             threads=sum(queues.values()) + _SPARE_THREADS, keeper=keeper,
         )  # fmt: skip
         self._executor = Executor(self._calls, self._end)
-        statistics = Statistics()
+        statistics = RunCounts()
         self._statistics = StatisticsReport(
             self._engine, statistics, lambda: self._leases.lease, self._busy, sum(queues.values())
         )

@@ -10,7 +10,7 @@ from penstock.engine import commands
 from penstock.job import ClaimedJob, Lease, new_job_id
 from penstock.worker import statistics
 from penstock.worker.run import NOTHING, Lane, Run
-from penstock.worker.statistics import Statistics
+from penstock.worker.statistics import RunCounts
 from tests.kit.until import until
 from tests.kit.working import working
 
@@ -56,7 +56,7 @@ async def test_a_tick_reports_before_it_leaves(app: Penstock) -> None:
 
 
 def test_counting_a_run_takes_a_microsecond_or_so() -> None:
-    lane, counted = Lane("default", 1), Statistics()
+    lane, counted = Lane("default", 1), RunCounts()
     job = ClaimedJob(
         new_job_id(), "work", 0, 1, 1, 5, 1, 0, None, None, None, datetime.now(UTC), "{}", None
     )  # fmt: skip

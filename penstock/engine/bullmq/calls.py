@@ -11,19 +11,19 @@ from penstock.engine.bullmq.names import QueueKeys
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RedisCall:
     """A Redis command, or with `script` a call of one that is loaded under that name."""
 
     words: Sequence[Any]
     script: str | None = None
 
 
-def plain(*words: Any) -> Call:
-    return Call(words)
+def plain(*words: Any) -> RedisCall:
+    return RedisCall(words)
 
 
-def _script(name: str, keys: Sequence[str], *args: Any) -> Call:
-    return Call((len(keys), *keys, *args), name)
+def _script(name: str, keys: Sequence[str], *args: Any) -> RedisCall:
+    return RedisCall((len(keys), *keys, *args), name)
 
 
 def now_ms() -> int:
@@ -49,7 +49,7 @@ class Addition:
     """For children of its own."""
     parent: tuple[QueueKeys, str] | None = None
 
-    def call(self) -> Call:
+    def call(self) -> RedisCall:
         keys, opts, parent, above = self.keys, self.opts, None, None
         if self.parent is not None:
             queue, id = self.parent
@@ -75,7 +75,7 @@ class Addition:
         return _script("addStandardJob", parts, *args)
 
 
-def take_next(keys: QueueKeys, token: str, lock_ms: int) -> Call:
+def take_next(keys: QueueKeys, token: str, lock_ms: int) -> RedisCall:
     parts = keys.all(
         "wait", "active", "prioritized", "events", "stalled", "limiter", "delayed", "paused", "meta", "pc", "marker"
     )
@@ -84,7 +84,7 @@ def take_next(keys: QueueKeys, token: str, lock_ms: int) -> Call:
     )
 
 
-def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int) -> Call:
+def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int) -> RedisCall:
     """Ours: a job that has not started, out of whatever it waits in, into these hands."""
     parts = keys.all("wait", "paused", "delayed", "prioritized", "waiting-children", "active")
     return _script("takeThis", [*parts, keys[id], keys.lock(id)], id, token, lock_ms)
@@ -93,7 +93,7 @@ def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int) -> Call:
 def finish(
     keys: QueueKeys, id: str, token: str, *, failed: bool, said: bytes | str, keep: Any, attempts: int,
     fields: Mapping[str, Any] | None = None,
-) -> Call:  # fmt: skip
+) -> RedisCall:  # fmt: skip
     target = "failed" if failed else "completed"
     parts = keys.all(
         "wait", "active", "prioritized", "events", "stalled", "limiter", "delayed", "paused", "meta", "pc", target, id,
@@ -106,7 +106,7 @@ def finish(
 
 def delay(
     keys: QueueKeys, id: str, token: str, ms: int, *, counts: bool, fields: Mapping[str, Any] | None = None
-) -> Call:
+) -> RedisCall:
     """Back for later; `counts`: as an attempt."""
     parts = keys.all(
         "marker", "active", "prioritized", "delayed", id, "events", "meta", "stalled", "wait", "limiter", "pc"
@@ -115,7 +115,7 @@ def delay(
     return _script("moveToDelayed", parts, *args)
 
 
-def retry(keys: QueueKeys, id: str, token: str, fields: Mapping[str, Any] | None = None) -> Call:
+def retry(keys: QueueKeys, id: str, token: str, fields: Mapping[str, Any] | None = None) -> RedisCall:
     """Back into the queue at once, the attempt counted."""
     parts = keys.all(
         "active", "wait", "paused", id, "meta", "events", "delayed", "prioritized", "pc", "marker", "stalled"
@@ -123,63 +123,63 @@ def retry(keys: QueueKeys, id: str, token: str, fields: Mapping[str, Any] | None
     return _script("retryJob", parts, keys.base, now_ms(), "LPUSH", id, token, *([_fields(fields)] if fields else []))
 
 
-def give_back(keys: QueueKeys, id: str, token: str) -> Call:
+def give_back(keys: QueueKeys, id: str, token: str) -> RedisCall:
     """Back into the queue at once, at no cost of an attempt."""
     parts = keys.all("active", "wait", "stalled", "paused", "meta", "limiter", "prioritized", "marker", "events")
     return _script("moveJobFromActiveToWait", parts, id, token, keys[id])
 
 
-def promote(keys: QueueKeys, id: str) -> Call:
+def promote(keys: QueueKeys, id: str) -> RedisCall:
     parts = keys.all("delayed", "wait", "paused", "meta", "prioritized", "active", "pc", "events", "marker")
     return _script("promote", parts, keys.base, id)
 
 
-def reprocess(keys: QueueKeys, id: str, state: str) -> Call:
+def reprocess(keys: QueueKeys, id: str, state: str) -> RedisCall:
     """An ended job again, with a fresh budget of attempts."""
     parts = keys.all(id, "events", state, "wait", "meta", "active", "marker", "prioritized", "pc")
     field = "failedReason" if state == "failed" else "returnvalue"
     return _script("reprocessJob", parts, id, "LPUSH", field, state, "1", "0")
 
 
-def state_of(keys: QueueKeys, id: str) -> Call:
+def state_of(keys: QueueKeys, id: str) -> RedisCall:
     parts = keys.all("completed", "failed", "delayed", "active", "wait", "paused", "waiting-children", "prioritized")
     return _script("getStateV2", parts, id, keys[id])
 
 
-def report(keys: QueueKeys, id: str, progress: bytes) -> Call:
+def report(keys: QueueKeys, id: str, progress: bytes) -> RedisCall:
     return _script("updateProgress", [keys[id], *keys.all("events", "meta")], id, progress)
 
 
-def extend(keys: QueueKeys, ids: Sequence[str], tokens: Sequence[str], lock_ms: int) -> Call:
+def extend(keys: QueueKeys, ids: Sequence[str], tokens: Sequence[str], lock_ms: int) -> RedisCall:
     return _script("extendLocks", [keys["stalled"]], keys.base, _pack(list(tokens)), _pack(list(ids)), lock_ms)
 
 
-def move_stalled(keys: QueueKeys, every_ms: int) -> Call:
+def move_stalled(keys: QueueKeys, every_ms: int) -> RedisCall:
     parts = keys.all("stalled", "wait", "active", "stalled-check", "meta", "paused", "marker", "events", "repeat")
     return _script("moveStalledJobsToWait", parts, 1, keys.base, now_ms(), every_ms)
 
 
-def pause(keys: QueueKeys, paused: bool) -> Call:
+def pause(keys: QueueKeys, paused: bool) -> RedisCall:
     source, target = ("wait", "paused") if paused else ("paused", "wait")
     parts = keys.all(source, target, "meta", "prioritized", "events", "delayed", "marker")
     return _script("pause", parts, "paused" if paused else "resumed")
 
 
-def remove(keys: QueueKeys, id: str) -> Call:
+def remove(keys: QueueKeys, id: str) -> RedisCall:
     return _script("removeJob", [keys[id], keys["repeat"]], id, 0, keys.base)
 
 
-def change_priority(keys: QueueKeys, id: str, priority: int) -> Call:
+def change_priority(keys: QueueKeys, id: str, priority: int) -> RedisCall:
     parts = keys.all("wait", "paused", "meta", "prioritized", "active", "pc", "marker")
     return _script("changePriority", parts, priority, keys.base, id, 0)
 
 
-def nudge(keys: QueueKeys) -> Call:
+def nudge(keys: QueueKeys) -> RedisCall:
     """Wakes an idle worker, whoever's it is."""
     return plain("ZADD", keys["marker"], 0, "0")
 
 
-def remember(keys: QueueKeys, id: str, token: str, *fields: Any) -> Call:
+def remember(keys: QueueKeys, id: str, token: str, *fields: Any) -> RedisCall:
     """Ours: fields of the job, as long as it is in these hands."""
     return _script("remember", [keys[id], keys.lock(id)], token, *fields)
 

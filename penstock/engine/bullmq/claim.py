@@ -68,7 +68,7 @@ async def _take(session: Session, hands: Hands, lease: Lease, queue: str, wanted
     return records
 
 
-def _begun_again(session: Session, records: Sequence[Record]) -> list[calls.Call]:
+def _begun_again(session: Session, records: Sequence[Record]) -> list[calls.RedisCall]:
     """Those that BullMQ has found without a worker, which says nothing of that by itself."""
     told = []
     for record in records:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from penstock.engine.bullmq.calls import Call, plain
+from penstock.engine.bullmq.calls import RedisCall, plain
 from penstock.engine.bullmq.names import QueueKeys, is_ours
 from penstock.engine.bullmq.queues import known_queues
 from penstock.engine.bullmq.record import Record, record_of
@@ -16,7 +16,7 @@ def _foreign(session: Session) -> str:
     return session.names.own("foreign")
 
 
-def note(session: Session, records: Iterable[Record]) -> list[Call]:
+def note(session: Session, records: Iterable[Record]) -> list[RedisCall]:
     """Of jobs whose own ids cannot be told from ours: those that somebody else has added, and a schedule's."""
     called = [(str(each.uuid), each) for each in records]
     noted = [word for uuid, each in called if uuid != each.id for word in (uuid, f"{each.queue}\n{each.id}")]

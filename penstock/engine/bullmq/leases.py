@@ -11,7 +11,7 @@ import msgspec
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.again import LOST, STOPPED
-from penstock.engine.bullmq.calls import Call, plain
+from penstock.engine.bullmq.calls import RedisCall, plain
 from penstock.engine.bullmq.queues import known_queues, meet
 from penstock.engine.bullmq.record import CANCEL, PARKED, UNRUN, Record
 from penstock.engine.bullmq.session import Session
@@ -52,13 +52,13 @@ class Hands:
     def __init__(self) -> None:
         self._held: dict[int, dict[UUID, HeldJob]] = defaultdict(dict)
 
-    def add(self, session: Session, lease: Lease, taken: dict[UUID, HeldJob]) -> list[Call]:
+    def add(self, session: Session, lease: Lease, taken: dict[UUID, HeldJob]) -> list[RedisCall]:
         self._held[lease].update(taken)
         key = _jobs(session, lease)
         pairs = [word for id, held in taken.items() for word in (str(id), _encode(held))]
         return [plain("HSET", key, *pairs), plain("EXPIRE", key, _REMEMBERED)]
 
-    def drop(self, session: Session, lease: Lease, ids: Iterable[UUID]) -> Call:
+    def drop(self, session: Session, lease: Lease, ids: Iterable[UUID]) -> RedisCall:
         gone = [str(id) for id in ids]
         for id in gone:
             self._held[lease].pop(UUID(id), None)
@@ -216,7 +216,7 @@ async def end(session: Session, hands: Hands, lease: Lease, *, counts: bool) -> 
     return sum(int(answer) >= 0 for answer in answers)
 
 
-async def _lost(session: Session, held: Collection[HeldJob]) -> list[Call]:
+async def _lost(session: Session, held: Collection[HeldJob]) -> list[RedisCall]:
     """They go back into the queue at once, and an attempt is over."""
     back = []
     for job, record in zip(held, await _about(session, held), strict=True):

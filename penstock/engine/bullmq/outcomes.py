@@ -10,7 +10,7 @@ import msgspec
 from penstock.backoff import Backoff
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
-from penstock.engine.bullmq.calls import Call, plain
+from penstock.engine.bullmq.calls import RedisCall, plain
 from penstock.engine.bullmq.leases import Hands, HeldJob, tell_of_stop
 from penstock.engine.bullmq.queues import settings_of
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record, moment, number, record_of
@@ -24,7 +24,7 @@ _LONGEST = 366 * 86_400.0
 _encode = msgspec.json.Encoder().encode
 
 
-def finish(session: Session, held: HeldJob, *, failed: bool, said: bytes | str, fields: Any = None) -> Call:
+def finish(session: Session, held: HeldJob, *, failed: bool, said: bytes | str, fields: Any = None) -> RedisCall:
     keys = session.keys(held.queue)
     return calls.finish(
         keys, held.id, held.token, failed=failed, said=said, keep=held.keep[failed], attempts=held.attempts,
@@ -32,7 +32,9 @@ def finish(session: Session, held: HeldJob, *, failed: bool, said: bytes | str, 
     )  # fmt: skip
 
 
-async def settle(session: Session, hands: Hands, lease: Lease, said: dict[UUID, tuple[HeldJob, Call]]) -> set[UUID]:
+async def settle(
+    session: Session, hands: Hands, lease: Lease, said: dict[UUID, tuple[HeldJob, RedisCall]]
+) -> set[UUID]:
     """Sends what is said of jobs; those that were still the lease's. Where a queue has a limit, whoever waits for room
     in it is woken: BullMQ's own workers look again by themselves when they have finished a job."""
     if not said:
@@ -68,7 +70,7 @@ async def read(session: Session, held: dict[UUID, HeldJob]) -> dict[UUID, Record
 async def fail(session: Session, hands: Hands, asked: c.Fail) -> list[c.Became]:
     held = await hands.find(session, asked.lease, asked.jobs)
     records = await read(session, held)
-    said: dict[UUID, tuple[HeldJob, Call]] = {}
+    said: dict[UUID, tuple[HeldJob, RedisCall]] = {}
     became: dict[UUID, c.Became] = {}
     for job in asked.jobs:
         if (record := records.get(job.id)) is not None:
@@ -81,7 +83,7 @@ async def fail(session: Session, hands: Hands, asked: c.Fail) -> list[c.Became]:
 
 def _failed(
     session: Session, held: HeldJob, record: Record, error: c.AttemptError, queue_backoff: Any
-) -> tuple[Call, c.Became]:
+) -> tuple[RedisCall, c.Became]:
     attempt = record.attempts_made() + 1
     text = error.error[:8000]
     entry = {"error": text, "at": moment(calls.now_ms()), "attempt": attempt}
@@ -133,7 +135,7 @@ def _bounded(seconds: float) -> float:
 async def snooze(session: Session, hands: Hands, asked: c.Snooze) -> list[c.Became]:
     held = await hands.find(session, asked.lease, asked.jobs)
     records = await read(session, held)
-    said: dict[UUID, tuple[HeldJob, Call]] = {}
+    said: dict[UUID, tuple[HeldJob, RedisCall]] = {}
     became: dict[UUID, c.Became] = {}
     for job in asked.jobs:
         if (record := records.get(job.id)) is not None:
@@ -143,7 +145,7 @@ async def snooze(session: Session, hands: Hands, asked: c.Snooze) -> list[c.Beca
     return [became[job.id] for job in asked.jobs if job.id in accepted]
 
 
-def _snoozed(session: Session, held: HeldJob, record: Record, seconds: float) -> tuple[Call, c.Became]:
+def _snoozed(session: Session, held: HeldJob, record: Record, seconds: float) -> tuple[RedisCall, c.Became]:
     most = record.about.get("max_snoozes")
     if CANCEL in record.fields:
         call = finish(session, held, failed=True, said="cancelled")

@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
-from penstock.engine.bullmq.calls import Call, now_ms, plain
+from penstock.engine.bullmq.calls import RedisCall, now_ms, plain
 from penstock.engine.bullmq.leases import Hands, HeldJob, workers
 from penstock.engine.bullmq.outcomes import finish, read, settle
 from penstock.engine.bullmq.queues import known_queues, settings_of
@@ -28,7 +28,7 @@ async def park(session: Session, hands: Hands, asked: c.Park) -> list[c.Became]:
     held = await hands.find(session, asked.lease, asked.jobs)
     records = await read(session, held)
     known = {kind for _, about in await workers(session) for kind in msgspec.json.decode(about.get("kinds") or "[]")}
-    said: dict[UUID, tuple[HeldJob, Call]] = {}
+    said: dict[UUID, tuple[HeldJob, RedisCall]] = {}
     became: dict[UUID, c.Became] = {}
     aside: list[Record] = []
     for job in asked.jobs:
@@ -49,7 +49,7 @@ async def park(session: Session, hands: Hands, asked: c.Park) -> list[c.Became]:
 
 def _parked(
     session: Session, held: HeldJob, record: Record, reason: str, timeout: float, *, most: float
-) -> tuple[Call, c.Became]:
+) -> tuple[RedisCall, c.Became]:
     """`most`: seconds between two looks at it."""
     now = now_ms()
     since = int(number(record.fields.get(PARKED_AT))) or now

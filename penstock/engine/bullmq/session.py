@@ -15,7 +15,7 @@ from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import ConnectionError, NoScriptError, RedisError, TimeoutError
 
 from penstock.engine.bullmq.address import Address
-from penstock.engine.bullmq.calls import Call
+from penstock.engine.bullmq.calls import RedisCall
 from penstock.engine.bullmq.names import Names, QueueKeys
 from penstock.engine.faults import UNSET, within
 from penstock.errors import InvalidInput
@@ -69,11 +69,11 @@ class Session:
     def keys(self, queue: str) -> QueueKeys:
         return self.names.queue(queue)
 
-    async def one(self, call: Call) -> Any:
+    async def one(self, call: RedisCall) -> Any:
         [answer] = await self.many([call])
         return answer
 
-    async def many(self, calls: Sequence[Call], *, together: bool = False) -> list[Any]:
+    async def many(self, calls: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
         """The answers in their order. `together`: nobody sees some of it, and all happen or none."""
         if not calls:
             return []
@@ -90,7 +90,7 @@ class Session:
                 raise answer
         return answers
 
-    async def _send(self, calls: Sequence[Call], together: bool) -> list[Any]:
+    async def _send(self, calls: Sequence[RedisCall], together: bool) -> list[Any]:
         digests = _digests()
         words = [
             call.words if call.script is None else ("EVALSHA", digests[call.script], *call.words) for call in calls
