@@ -16,11 +16,11 @@ from penstock.handler import Choices, ChoicesOfOne, Handler, Options
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.outcome import EndHook, FailureHook, Outcome
-from penstock.page import Page
 from penstock.push import MAX_SNOOZES, TIMEOUT, push_to
 from penstock.queue import Settings, as_json
 from penstock.schedule import CronDecorator, Schedules
 from penstock.sql import read_migrations
+from penstock.web_page import WebPage
 from penstock.worker.run import check_slots
 from penstock.worker.worker import SLOTS
 
@@ -47,7 +47,7 @@ class Declarations:
         self._kinds = kinds
         self.routers: list[APIRouter | Callable[[], APIRouter]] = []
         self.upload_paths: set[str] = set()
-        self.pages: list[Page] = []
+        self.pages: list[WebPage] = []
         self.examples: list[str] = []
         self._middleware: list[Middleware] = []
         self._failure_hooks: list[FailureHook] = []
@@ -71,7 +71,7 @@ class Declarations:
     def add_page(self, path: str, folder: Traversable, *, title: str, about: str = "") -> None:
         """A page of the application's own: the folder's index.html at `path`, its other files below, none of them with
         a script or style inside. `/penstock.js` has what they may need; docs/guides/web.md says how."""
-        page = Page(path, folder, title, about)
+        page = WebPage(path, folder, title, about)
         if page in self.pages:
             return
         if any(path == other.path for other in self.pages):

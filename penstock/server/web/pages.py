@@ -9,10 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.app import Penstock
-from penstock.page import Page
 from penstock.server.jobs.shapes import encode
 from penstock.server.web.static import StaticFile, files_below
 from penstock.storage.links import address
+from penstock.web_page import WebPage
 
 
 def page_routes(app: Penstock) -> APIRouter:
@@ -28,7 +28,7 @@ def page_routes(app: Penstock) -> APIRouter:
     return router
 
 
-def _list(pages: Sequence[Page]) -> Callable[[Request], Awaitable[Response]]:
+def _list(pages: Sequence[WebPage]) -> Callable[[Request], Awaitable[Response]]:
     told = [{"path": page.path, "title": page.title, "about": page.about} for page in pages]
     body = encode({"pages": told})
 

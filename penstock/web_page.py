@@ -10,7 +10,7 @@ _PATH = re.compile(r"(?:/[a-z0-9][a-z0-9-]*)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """`folder` has an index.html, which is at `path`, and whatever that needs, which is below."""
 
     path: str
