@@ -65,6 +65,17 @@ Approver = Literal["operator", "owner"]
 APPROVAL = "penstock.approval"
 """The event that an answer is."""
 _LONGEST_QUESTION = 2000
+_KINDS = {
+    "step": "a step",
+    "sleep": "a sleep",
+    "call": "a call",
+    "event": "a wait for an event",
+    "approval": "an approval",
+}
+_CHANGED = (
+    "its handler has changed, or does not do the same each time; give a changed handler another version=, so that "
+    "workers of the old one finish what they began"
+)
 
 
 class Replay:
@@ -129,7 +140,7 @@ class Replay:
 
     # Scripts.
 
-    def recall(self, name: str) -> Asking[Step | None]:
+    def recall(self, name: str, kind: str = "step") -> Asking[Step | None]:
         """What is remembered of the step that comes now."""
         if self._steps is None:
             yield from self._load()
@@ -138,6 +149,8 @@ class Replay:
         if name not in self._failed_names:
             self._taken += 1
             self._check(name, known)
+            if known is not None:
+                _check_same(name, _KINDS[kind], _KINDS.get(known.kind, known.kind))
             self._numbers[name] = self._taken if self._in_order else None
         if self._unsaid is not None:
             # the handler went on after a call that failed: from here on that is how it ended, whoever retries the job
@@ -154,7 +167,7 @@ class Replay:
         return step.output
 
     def sleep(self, name: str, seconds: float | None, until: datetime | None, said: Progress | None) -> Asking[None]:
-        known = yield from self.recall(name)
+        known = yield from self.recall(name, "sleep")
         if known is None or known.waits:
             yield from self._wait(WaitingStep(name, "sleep", seconds=seconds, until=until), said)
 
@@ -162,12 +175,9 @@ class Replay:
         """What the jobs gave, in their order: CallFailed for one that did not succeed."""
         if len(jobs) > MOST_CALLS:
             raise InvalidInput("jobs", f"{name!r} is of {len(jobs):,}; at most {MOST_CALLS:,} are called at once")
-        known = yield from self.recall(name)
-        if known is not None and len(known.output["ids"]) != len(jobs):
-            raise ReplayMismatch(
-                f"step {name!r} is of {len(jobs)} jobs now and was of {len(known.output['ids'])} in an earlier run: "
-                "call the same each time, and take from a step what it depends on"
-            )
+        known = yield from self.recall(name, "call")
+        if known is not None:
+            _check_called(name, jobs, known.output)
         if known is None or known.waits:
             mine = [
                 replace(
@@ -195,8 +205,10 @@ class Replay:
         self, name: str, event: str, key: str, timeout: float | None, said: Progress | None, about: object = None
     ) -> Asking[Any]:
         """An event's payload, and when it was emitted."""
-        known = yield from self.recall(name)
         kind = "event" if about is None else "approval"
+        known = yield from self.recall(name, kind)
+        if known is not None:
+            _check_same(name, _awaited(event, key), _awaited(known.output["event"], known.output.get("key", "")))
         if known is None or known.waits:
             step = WaitingStep(name, kind, event=event, key=key, timeout=timeout, about=about)
             output = yield from self._wait(step, said)
@@ -255,11 +267,7 @@ class Replay:
             return
         if before is not None or known is not None:
             was = f"was {before.name!r}" if before is not None else f"did not come before {name!r}"
-            raise ReplayMismatch(
-                f"step {self._taken} is {name!r} now and {was} in an earlier run: its handler has changed, or does not "
-                "do the same each time; give a changed handler another version=, so that workers of the old one finish "
-                "what they began"
-            )
+            raise ReplayMismatch(f"step {self._taken} is {name!r} now and {was} in an earlier run: {_CHANGED}")
 
     def _remember(self, name: str, output: bytes, kind: str) -> Asking[None]:
         step = RememberStep(
@@ -283,6 +291,27 @@ class Replay:
         if suspended is None or suspended.state is not JobState.RUNNING:
             raise Suspended(step.name)
         return suspended.output
+
+
+def _check_same(name: str, asked: str, remembered: str) -> None:
+    """Of one name and place, and all the same another one: its result would be taken for something else's."""
+    if asked != remembered:
+        raise ReplayMismatch(f"step {name!r} is {asked} now and was {remembered} in an earlier run: {_CHANGED}")
+
+
+def _awaited(event: str, key: str) -> str:
+    return f"a wait for {event} {key}".rstrip()
+
+
+def _check_called(name: str, jobs: Sequence[NewJob], output: dict[str, Any]) -> None:
+    if len(output["ids"]) != len(jobs):
+        raise ReplayMismatch(
+            f"step {name!r} is of {len(jobs)} jobs now and was of {len(output['ids'])} in an earlier run: "
+            "call the same each time, and take from a step what it depends on"
+        )
+    for job, called in zip(jobs, output["jobs"], strict=True):
+        if called["kind"] is not None:  # else it is gone
+            _check_same(name, f"a call of {job.kind}", f"a call of {called['kind']}")
 
 
 def _result_of(job: dict[str, Any]) -> Called:

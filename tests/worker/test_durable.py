@@ -1,6 +1,8 @@
 """Handlers that sleep, call others and wait for events: nothing is held meanwhile, and nothing is done twice."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -8,7 +10,8 @@ import pytest
 
 from penstock import Context, Flow, Penstock, SyncContext
 from penstock.errors import CallFailed, WaitTimeout
-from penstock.job import JobState
+from penstock.job import JobState, PreparedJob
+from penstock.testing import adrain
 from tests.kit.fixtures import Connect
 from tests.kit.until import until
 from tests.kit.working import working
@@ -293,6 +296,60 @@ async def test_another_order_of_steps_fails_with_the_names_of_both(app: Penstock
     assert job is not None
     assert "'pack' now and was 'charge'" in job.errors[-1]["error"]
     assert job.attempt == 1
+
+
+async def sleep_or_wait(ctx: Context, first: bool) -> None:
+    await (ctx.sleep(0, name="pause") if first else ctx.wait_for("go", name="pause", timeout=60))
+
+
+async def step_or_call(ctx: Context, first: bool) -> None:
+    await (ctx.step("pause", str, 1) if first else ctx.gather(PreparedJob(kind="one"), name="pause"))
+
+
+async def wait_or_ask(ctx: Context, first: bool) -> None:
+    await (ctx.wait_for("go", name="pause", timeout=0) if first else ctx.approve("Go?", name="pause"))
+
+
+async def wait_for_either(ctx: Context, first: bool) -> None:
+    await ctx.wait_for("went" if first else "came", key="7", name="pause", timeout=60)
+
+
+async def call_in_either_order(ctx: Context, first: bool) -> None:
+    await ctx.gather(*(PreparedJob(kind=kind) for kind in (("one", "two") if first else ("two", "one"))))
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (sleep_or_wait, "'pause' is a wait for an event now and was a sleep"),
+        (step_or_call, "'pause' is a call now and was a step"),
+        (wait_or_ask, "'pause' is an approval now and was a wait for an event"),
+        (wait_for_either, "'pause' is a wait for came 7 now and was a wait for went 7"),
+        (call_in_either_order, "'call one, two' is a call of two now and was a call of one"),
+    ],
+)
+async def test_another_step_of_the_same_name_fails_with_what_both_are(
+    app: Penstock, work: Callable[[Context, bool], Awaitable[None]], told: str
+) -> None:
+    runs: list[bool] = []
+    for kind in ("one", "two"):
+
+        @app.job(kind=kind)
+        async def called() -> None: ...
+
+    @app.job(max_attempts=1)
+    async def change(ctx: Context) -> None:
+        runs.append(True)
+        with suppress(WaitTimeout):
+            await work(ctx, len(runs) == 1)
+        await ctx.sleep(0)
+
+    await app.aemit("went", key="7")
+    handle = await change.aenqueue()
+    await adrain(app)
+    job = await handle.arefresh()
+    assert job.state is JobState.FAILED
+    assert told in job.errors[-1]["error"]
 
 
 async def test_steps_beside_each_other_end_the_order_only_of_what_comes_after_them(app: Penstock) -> None:
