@@ -10,7 +10,8 @@ from exports.resumes import SHORT, resume_of
 from exports.test_pdfs import TEMPLATES, made
 from penstock_recipes.exports.shapes import Quality, Template
 
-PHONE = "+48 600 100 200"
+PHONES = ("+48 600 100 200", "03-555 1234", "٠١٠ ١٢٣٤ ٥٦٧٨")
+PHONE = PHONES[0]
 ARABIC: dict[str, Any] = {
     "language": "ar",
     "profile": {
@@ -50,12 +51,24 @@ def test_what_no_font_has_is_warned_of_by_its_script(quality: Quality) -> None:
     assert rendered.warnings[1:] == ["Egyptian: no font has 𓀀 𓀁, printed as empty boxes"]
 
 
+def as_seen(template: Template, **told: str) -> str:
+    profile = ARABIC["profile"] | told
+    with opened(made(ARABIC | {"profile": profile}, template=template).pdf) as pages:
+        return words_of("".join(pages.as_seen()))
+
+
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_a_number_keeps_its_order_where_lines_run_from_the_right(template: Template) -> None:
-    with opened(made(ARABIC, template=template).pdf) as pages:
-        seen = words_of("".join(pages.as_seen()))
-    assert seen.count(words_of(PHONE)) == 2, "among the contacts and in the summary"
+@pytest.mark.parametrize("phone", PHONES)
+def test_a_number_keeps_its_order_where_lines_run_from_the_right(template: Template, phone: str) -> None:
+    seen = as_seen(template, phone=phone, summary=f"اتصل بي على الرقم {phone} غدا.")
+    assert seen.count(words_of(phone)) == 2, "among the contacts and in the summary"
     assert "m@example.com" in seen
+
+
+def test_what_is_no_telephone_number_runs_from_the_right_with_its_line() -> None:
+    seen = as_seen("minimal", summary="من 01.02.2020 - 15.03.2021 و 100 200 300")
+    assert "15.03.2021-01.02.2020" in seen
+    assert "300200100" in seen
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
