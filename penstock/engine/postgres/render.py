@@ -4,7 +4,7 @@ a later schema adds is passed over. Hot commands, and those that any driver must
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -16,16 +16,23 @@ import msgspec
 from penstock.columns import SHORT
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command, result_of
-from penstock.engine.postgres.statement import Row, Statement, array_of_claims, array_of_ids, first, nothing
-from penstock.job import ClaimedJob, Enqueued, Job, NewJob
+from penstock.engine.postgres.looks import CALLED, LOOKS, Called
+from penstock.engine.postgres.statement import (
+    Row,
+    Statement,
+    array_of_claims,
+    array_of_ids,
+    as_parameter,
+    first,
+    nothing,
+    scalars,
+    selecting,
+    selecting_of,
+    to_json,
+)
+from penstock.job import ClaimedJob, Enqueued, NewJob
 
 R = TypeVar("R")
-
-_encode = msgspec.json.Encoder().encode
-
-
-def to_json(value: object) -> str:
-    return _encode(value).decode()
 
 
 def render(command: Command[R]) -> Statement[R]:
@@ -48,11 +55,11 @@ class _Call(NamedTuple):
 
 @cache
 def _call_of(kind: type[Command[Any]]) -> _Call:
-    called = _CALLED.get(kind, _Called(_snake(kind.__name__)))
+    called = CALLED.get(kind, Called(_snake(kind.__name__)))
     names = kind.__struct_fields__
     hints = get_type_hints(kind)
     source = f"penstock.{called.function}({', '.join(f'p_{name} => %s' for name in names)})"
-    text, read = _selecting(source, result_of(kind), called.columns)
+    text, read = selecting(source, result_of(kind), called.columns)
     return _Call(text, [_dump(name, hints[name]) for name in names], read)
 
 
@@ -69,55 +76,11 @@ def _dump(name: str, hint: Any) -> Callable[[Any], object]:
     of_json = kinds & {Mapping, dict} or (get_origin(hint) is list and not _is_scalar(get_args(hint)[0]))
     if of_json:
         return lambda command: None if (value := get(command)) is None else to_json(value)
-    return lambda command: _plain(get(command))
-
-
-def _plain(value: Any) -> Any:
-    """An array is a list: psycopg makes a row of a tuple."""
-    return list(value) if isinstance(value, tuple) else value
+    return lambda command: as_parameter(get(command))
 
 
 def _is_scalar(kind: Any) -> bool:
     return kind in (int, float, bool, str, bytes, UUID, datetime) or kind is type(None)
-
-
-def _selecting(source: str, result: Any, columns: str = "*") -> tuple[str, Callable[[Sequence[Row]], Any]]:
-    """The statement that gives such a result, and how it is read."""
-    if result is None or result is type(None):
-        return f"select {source}", nothing
-    origin, inner = get_origin(result), [part for part in get_args(result) if part is not type(None)]
-    if origin is list and _is_row(inner[0]):
-        return _as_json(source, columns), _reader(inner[0])
-    if origin is list:
-        return f"select {source}", _scalars
-    row = inner[0] if type(None) in get_args(result) and len(inner) == 1 else result
-    if _is_row(row):
-        read = _reader(row)
-        return _as_json(source, columns), lambda rows: read(rows[:1])[0] if rows else None
-    if get_origin(row) is dict:
-        return f"select {source}::text", lambda rows: None if rows[0][0] is None else msgspec.json.decode(rows[0][0])
-    return f"select {source}", lambda rows: rows[0][0] if rows else None
-
-
-def _is_row(kind: Any) -> bool:
-    return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind))
-
-
-def _as_json(source: str, columns: str) -> str:
-    return f"select pg_catalog.row_to_json(found)::text from (select {columns} from {source}) as found"  # noqa: S608 - of our own words
-
-
-def _scalars(rows: Sequence[Row]) -> list[Any]:
-    """Of a function that returns a set of them, or one array."""
-    if len(rows) == 1 and isinstance(rows[0][0], list):
-        return rows[0][0]
-    return [row[0] for row in rows]
-
-
-@cache
-def _reader(kind: type) -> Callable[[Sequence[Row]], list[Any]]:
-    decode: Callable[[str], Any] = msgspec.json.Decoder(kind).decode
-    return lambda rows: [decode(row[0]) for row in rows]
 
 
 # By hand: commands about several jobs, as arrays that lie side by side.
@@ -126,15 +89,10 @@ def _reader(kind: type) -> Callable[[Sequence[Row]], list[Any]]:
 def _about(command: Any, function: str, said: str, values: object) -> Statement[Any]:
     kind: Any = type(command)
     source = f"penstock.{function}(p_lease => %s, p_ids => %s, p_claims => %s, {said})"
-    text, read = _selecting_of(source, kind)
+    text, read = selecting_of(source, kind)
     jobs = command.jobs
     params = [command.lease, array_of_ids(jobs), array_of_claims(jobs), values]
     return Statement(text, params, read, command.repeatable)
-
-
-@cache
-def _selecting_of(source: str, kind: type[Command[Any]]) -> tuple[str, Callable[[Sequence[Row]], Any]]:
-    return _selecting(source, result_of(kind))
 
 
 def _complete(command: c.Complete) -> Statement[Any]:
@@ -171,7 +129,7 @@ def _release(command: c.Release) -> Statement[Any]:
     return Statement(
         "select penstock.release(p_lease => %s, p_ids => %s, p_claims => %s)",
         [command.lease, array_of_ids(jobs), array_of_claims(jobs)],
-        _scalars,
+        scalars,
     )
 
 
@@ -192,8 +150,8 @@ def _place(job: ClaimedJob) -> tuple[int, int, UUID]:
 
 def _claim(command: c.Claim) -> Statement[list[ClaimedJob]]:
     params = [
-        command.lease, command.queue, command.limit, _plain(command.priorities), _plain(command.turns),
-        _plain(command.ids), _plain(command.kinds), command.owner,
+        command.lease, command.queue, command.limit, as_parameter(command.priorities), as_parameter(command.turns),
+        as_parameter(command.ids), as_parameter(command.kinds), command.owner,
     ]  # fmt: skip
     return Statement(_CLAIM, params, _read_claimed, binary=True)
 
@@ -268,7 +226,7 @@ def _prepare_copy(command: c.PrepareCopy) -> Statement[c.BeforeCopy]:
 
 def _existing_ids(command: c.ExistingIds) -> Statement[list[UUID]]:
     return Statement(
-        "select id from penstock.all_jobs where id = any(%s::uuid[])", [[id.hex() for id in command.ids]], _scalars,
+        "select id from penstock.all_jobs where id = any(%s::uuid[])", [[id.hex() for id in command.ids]], scalars,
         repeatable=True,
     )  # fmt: skip
 
@@ -298,7 +256,7 @@ def _take_turns(command: c.TakeTurns) -> Statement[int]:
 
 
 def _suspend(command: c.Suspend) -> Statement[c.SuspendedJob | None]:
-    text, read = _selecting_of(
+    text, read = selecting_of(
         "penstock.suspend(p_lease => %s, p_id => %s, p_claims => %s, p_step => %s::text::jsonb,"
         " p_calls => %s::text::jsonb, p_progress => %s::text::jsonb)",
         c.Suspend,
@@ -321,7 +279,7 @@ def _emit(command: c.Emit) -> Statement[UUID | None]:
 
 
 def _start_for(command: c.StartFor) -> Statement[list[Enqueued]]:
-    text, read = _selecting_of(
+    text, read = selecting_of(
         "penstock.start_for(p_owner => %s, p_quota => %s, p_jobs => %s::text::jsonb, p_by_user => %s)", c.StartFor
     )
     jobs = to_json([job.to_json() for job in command.jobs])
@@ -341,15 +299,12 @@ def _start_each(command: c.StartEach) -> Statement[list[Enqueued]]:
     )
 
 
-_SCHEDULE = "name, cron, kind, args, tz, catch_up, options, source, paused, last_tick, next_tick, last_job, created_at"
-
-
 def _fire_schedules(command: c.FireSchedules) -> Statement[Any]:
     text = """select penstock.fire_schedule(p_name => tick.name, p_tick => tick.at, p_next => tick.next)
                 from rows from (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::timestamptz[]),
                                 pg_catalog.unnest(%s::timestamptz[])) as tick (name, at, next)"""
     columns = [[getattr(tick, name) for tick in command.ticks] for name in c.Tick.__struct_fields__]
-    return Statement(text, columns, _scalars, repeatable=True)
+    return Statement(text, columns, scalars, repeatable=True)
 
 
 def _plan_schedules(command: c.PlanSchedules) -> Statement[Any]:
@@ -359,72 +314,7 @@ def _plan_schedules(command: c.PlanSchedules) -> Statement[Any]:
     return Statement(text, [list(command.names), list(command.next)], nothing, repeatable=True)
 
 
-def _reading(text: str, *names: str) -> Callable[[Any], Statement[Any]]:
-    """A plain select. In the text every %s is one of these fields, in order."""
-
-    def by_hand(command: Command[Any]) -> Statement[Any]:
-        query, read = _selecting_rows(text, type(command))
-        return Statement(query, [_plain(getattr(command, name)) for name in names], read, repeatable=True)
-
-    return by_hand
-
-
-@cache
-def _selecting_rows(text: str, kind: type[Command[Any]]) -> tuple[str, Callable[[Sequence[Row]], Any]]:
-    return _selecting(f"({text}) as these", result_of(kind))
-
-
-class _Called(NamedTuple):
-    """A function of another name, or columns that are not its own."""
-
-    function: str
-    columns: str = "*"
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"coalesce({name}, '{_INSTEAD[name]}') as {name}" if name in _INSTEAD else name for name in names)
-
-
-_LOOKED_UP = ("error", "artifacts", "parked_reason", "errors")
-"""Of a job that is seen: not by everybody, or not in a list."""
-_INSTEAD = {"progress": "{}", "errors": "[]", "options": "{}"}
-"""Of null: those who read them want no None."""
-_JOB = _names(field.name for field in dataclasses.fields(Job))
-_SEEN = _names(name for name in c.SeenJob.__struct_fields__ if name not in _LOOKED_UP)
-_SHOWN = "case when state in ('failed', 'cancelled') then penstock.shown(errors) end as error"
-_ARTIFACTS = "penstock.artifacts_shown(id, rollup is not null) as artifacts"
-
-_CALLED = {
-    c.GetJob: _Called("get_job", _JOB),
-    c.ListJobs: _Called("list_jobs", _JOB),
-    c.SeeJob: _Called("get_job", f"{_SEEN}, {_SHOWN}, {_ARTIFACTS}, parked_reason"),
-    c.SeeWholeJob: _Called("get_job", f"{_SEEN}, {_SHOWN}, {_ARTIFACTS}, parked_reason, errors"),
-    c.SeeMyJob: _Called("get_my_job", f"{_SEEN}, error, {_ARTIFACTS}"),
-    c.SeeJobs: _Called("list_jobs", f"{_SEEN}, {_SHOWN}, parked_reason"),
-    c.SeeMyJobs: _Called("list_my_jobs", f"{_SEEN}, error"),
-}
-
-
-def _searching(columns: str) -> Callable[[Any], Statement[Any]]:
-    """Which jobs is found out first, and only these are read whole."""
-    text = f"""select coalesce((
-                     select pg_catalog.json_agg(j order by j.id desc)
-                       from (select {columns} from penstock.list_jobs(
-                               p_filter => pg_catalog.jsonb_build_object('ids', found.ids),
-                               p_limit => pg_catalog.cardinality(found.ids))) as j), '[]') as jobs,
-                   found.next, found.back_to as searched_back_to
-              from penstock.search_jobs(p_filter => %s, p_before => %s, p_limit => %s) as found"""  # noqa: S608 - of our own words
-
-    def by_hand(command: c.SearchJobs | c.SearchSeenJobs) -> Statement[Any]:
-        query, read = _selecting_rows(text, type(command))
-        return Statement(query, [to_json(command.filter), command.before, command.limit], read, repeatable=True)
-
-    return by_hand
-
-
-_STORED = "select * from penstock.artifacts where {} = any(%s::uuid[]) and state = 'stored' order by job, id"
-
-_BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
+_BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = LOOKS | {
     c.Complete: _complete,
     c.Fail: _fail,
     c.ReportProgress: _report_progress,
@@ -445,85 +335,6 @@ _BY_HAND: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.Emit: _emit,
     c.StartFor: _start_for,
     c.StartEach: _start_each,
-    c.CountWorkers: lambda _: Statement(
-        "select count(*) from penstock.leases_now where expires_at > penstock.clock()", [], first, repeatable=True
-    ),
-    c.SearchJobs: _searching(_JOB),
-    c.SearchSeenJobs: _searching(f"{_SEEN}, {_SHOWN}, parked_reason"),
-    c.GetOperation: _reading("select * from penstock.operations where id = %s", "id"),
-    c.ListOperations: _reading(
-        """select * from penstock.operations where %s::uuid is null or id < %s::uuid order by id desc limit %s""",
-        "before",
-        "before",
-        "limit",
-    ),
-    c.ListAudit: _reading(
-        """select number, at, who, action, target, details, jobs from penstock.audit
-            where %s::bigint is null or number < %s::bigint order by number desc limit %s""",
-        "before",
-        "before",
-        "limit",
-    ),
-    c.GetChannels: _reading("select wake, hand, cancel, job from penstock.channels"),
-    # row level security decides for users
-    c.ArtifactsById: _reading(_STORED.format("id"), "ids"),
-    c.ArtifactAt: _reading("select * from penstock.artifacts where path = %s and state = 'stored'", "path"),
-    c.ArtifactsOfJobs: _reading(_STORED.format("job"), "jobs"),
-    c.Totals: _reading(
-        """select kind, sum(runs)::bigint as runs, sum(seconds) as seconds, sum(failures)::bigint as failures,
-                  sum(bytes)::bigint as bytes
-             from (select name as kind, runs, seconds, failures, bytes from penstock.usage_sums
-                    where day = '-infinity' and by = 'ever'
-                   union all
-                   select kind, runs, seconds, failures, bytes from penstock.usage_log) as counted
-            group by kind"""
-    ),
-    c.ListUsage: _reading(
-        """select day, org, kind, runs, seconds, failures, bytes from penstock.usage_so_far
-            where (%s::text is null or org = %s) and (%s::date is null or day >= %s::date)
-            order by day, org, kind""",
-        "org",
-        "org",
-        "since",
-        "since",
-    ),
-    c.ListSchedules: _reading(
-        f"""select penstock.clock() as now, coalesce((
-              select pg_catalog.json_agg(s order by s.name)
-                from (select {_SCHEDULE}
-                        from penstock.schedules
-                       where (%s::text[] is null or name = any(%s::text[])) and name > %s
-                       order by name
-                       limit %s) as s
-            ), '[]') as schedules""",  # noqa: S608 - of our own words
-        "names",
-        "names",
-        "after",
-        "most",
-    ),
-    # the time is one value: compared with clock(), which is volatile, every row would ask for it
-    c.DueSchedules: _reading(
-        f"""select now, coalesce((
-              select pg_catalog.json_agg(s order by s.name)
-                from (select {_SCHEDULE}
-                        from penstock.schedules
-                       where (name = any(%s::text[]) or %s and source = 'database')
-                         and not paused and (next_tick is null or next_tick <= now) and name > %s
-                       order by name
-                       limit %s) as s
-            ), '[]') as schedules, (
-              select pg_catalog.min(next_tick)
-                from penstock.schedules
-               where (name = any(%s::text[]) or %s and source = 'database') and not paused and next_tick > now
-            ) as next
-            from (select penstock.clock() as now) as clock""",  # noqa: S608 - of our own words
-        "names",
-        "database",
-        "after",
-        "most",
-        "names",
-        "database",
-    ),
     c.FireSchedules: _fire_schedules,
     c.PlanSchedules: _plan_schedules,
 }

@@ -1,9 +1,11 @@
-"""A statement as a value, its parameters, and scripts of such: written once, run on sync and async connections."""
+"""A statement as a value, its parameters, how its rows are read, and scripts of such: written once, run on sync and
+async connections."""
 
 import struct
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from typing import Any, Generic, Protocol, TypeVar, get_args, get_origin
 from uuid import UUID
 
 import msgspec
@@ -11,7 +13,7 @@ import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-from penstock.engine.commands.command import Command
+from penstock.engine.commands.command import Command, result_of
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -52,6 +54,62 @@ def all_rows(rows: Sequence[Row]) -> Sequence[Row]:
 
 def nothing(rows: Sequence[Row]) -> None:
     del rows
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def to_json(value: object) -> str:
+    return _encode(value).decode()
+
+
+def as_parameter(value: Any) -> Any:
+    """An array is a list: psycopg makes a row of a tuple."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def selecting(source: str, result: Any, columns: str = "*") -> tuple[str, Callable[[Sequence[Row]], Any]]:
+    """The statement that gives such a result, and how it is read."""
+    if result is None or result is type(None):
+        return f"select {source}", nothing
+    origin, inner = get_origin(result), [part for part in get_args(result) if part is not type(None)]
+    if origin is list and _is_row(inner[0]):
+        return _as_json(source, columns), _reader(inner[0])
+    if origin is list:
+        return f"select {source}", scalars
+    row = inner[0] if type(None) in get_args(result) and len(inner) == 1 else result
+    if _is_row(row):
+        read = _reader(row)
+        return _as_json(source, columns), lambda rows: read(rows[:1])[0] if rows else None
+    if get_origin(row) is dict:
+        return f"select {source}::text", lambda rows: None if rows[0][0] is None else msgspec.json.decode(rows[0][0])
+    return f"select {source}", lambda rows: rows[0][0] if rows else None
+
+
+def _is_row(kind: Any) -> bool:
+    return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or is_dataclass(kind))
+
+
+def _as_json(source: str, columns: str) -> str:
+    return f"select pg_catalog.row_to_json(found)::text from (select {columns} from {source}) as found"  # noqa: S608 - of our own words
+
+
+def scalars(rows: Sequence[Row]) -> list[Any]:
+    """Of a function that returns a set of them, or one array."""
+    if len(rows) == 1 and isinstance(rows[0][0], list):
+        return rows[0][0]
+    return [row[0] for row in rows]
+
+
+@cache
+def _reader(kind: type) -> Callable[[Sequence[Row]], list[Any]]:
+    decode: Callable[[str], Any] = msgspec.json.Decoder(kind).decode
+    return lambda rows: [decode(row[0]) for row in rows]
+
+
+@cache
+def selecting_of(source: str, kind: type[Command[Any]]) -> tuple[str, Callable[[Sequence[Row]], Any]]:
+    return selecting(source, result_of(kind))
 
 
 # Arrays of jobs' ids and claims go in the binary form that Postgres reads: half a microsecond a job less than text.
