@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
-from penstock.engine.commands.work import MOST_CALLS
+from penstock.engine.commands.steps import MOST_CALLS
 from penstock.errors import CallFailed, InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.json import clean, encode_output

@@ -8,4 +8,5 @@ from penstock.engine.commands.jobs import *
 from penstock.engine.commands.operations import *
 from penstock.engine.commands.queues import *
 from penstock.engine.commands.statistics import *
+from penstock.engine.commands.steps import *
 from penstock.engine.commands.work import *
