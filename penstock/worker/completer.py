@@ -168,7 +168,7 @@ class Completer(Loop):
             self._set_alarm(results)
             _done(parked, _refused(parked, results))
             for run, ending in parked:
-                parking_log.note(run.job.kind, ending.reason)
+                parking_log.note(run.job.id, run.job.kind, ending.reason)
             self._give_up([run for run, _ in parked], results, "no worker that knows it came in time")
         for reason, those in cancelled.items():
             await self._engine.arun(commands.StopCancelled(lease, [run.job.held for run in those], reason))

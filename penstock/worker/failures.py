@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 from penstock.engine.commands import Became
 from penstock.job import JobState
@@ -96,24 +97,31 @@ PERIOD = 60.0
 """Seconds between two lines about a kind: parked jobs come round again and again."""
 
 
+_MOST_COUNTED = 1000
+
+
 class ParkingLog:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._said_at: dict[str, float] = {}
-        self._unsaid: dict[str, int] = {}
+        self._unsaid: dict[str, set[UUID]] = {}
 
-    def note(self, kind: str, reason: str) -> None:
-        """A job of this kind was parked."""
+    def note(self, job: UUID, kind: str, reason: str) -> None:
+        """A job of this kind was parked; one that came round again is the same job."""
         now = self._clock()
-        jobs = self._unsaid[kind] = self._unsaid.get(kind, 0) + 1
+        jobs = self._unsaid.setdefault(kind, set())
+        if len(jobs) < _MOST_COUNTED:
+            jobs.add(job)
         if now - self._said_at.get(kind, -PERIOD) < PERIOD:
             return
         self._said_at[kind] = now
-        self._unsaid[kind] = 0
+        del self._unsaid[kind]
+        many = f"{len(jobs):,}{' or more' if len(jobs) == _MOST_COUNTED else ''}"
+        one = len(jobs) == 1
         log_of_worker.warning(
-            "%d %s of kind %r parked for a worker that knows %s: %s. Start a worker of the version that enqueued %s, "
+            "%s %s of kind %r parked for a worker that knows %s: %s. Start a worker of the version that enqueued %s, "
             "or cancel: penstock jobs cancel --kind %s",
-            jobs, *(("job", kind, "it", reason, "it") if jobs == 1 else ("jobs", kind, "them", reason, "them")), kind,
+            many, *(("job", kind, "it", reason, "it") if one else ("jobs", kind, "them", reason, "them")), kind,
         )  # fmt: skip
 
 

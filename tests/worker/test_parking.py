@@ -1,7 +1,7 @@
 """A rolling deploy: workers of two versions on one queue, and jobs that only one of them knows."""
 
 import logging
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -148,16 +148,24 @@ async def test_a_handler_that_asks_for_an_unknown_kind_itself_has_failed(app: Pe
     assert (result.state, result.error) == (JobState.FAILED, "no handler 'nothing' is registered")
 
 
-def test_a_kind_is_told_of_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_kind_is_told_of_once_a_minute_and_each_of_its_jobs_counts_once(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
     noted = ParkingLog(lambda: now)
+    returning = uuid4()
     with caplog.at_level(logging.WARNING):
         for second in range(int(2 * PERIOD)):
             now = float(second)
-            noted.note("rotate", "why")
+            noted.note(uuid4(), "rotate", "why")
+            noted.note(returning, "mail", "why")
             if second % 10 == 0:
-                noted.note("crop", "why")
+                noted.note(uuid4(), "crop", "why")
+        for _ in range(2000):
+            noted.note(uuid4(), "many", "why")
+        now += PERIOD
+        noted.note(uuid4(), "many", "why")
     told = [record.getMessage().split(" parked")[0] for record in caplog.records]
     assert told == [
-        "1 job of kind 'rotate'", "1 job of kind 'crop'", "60 jobs of kind 'rotate'", "6 jobs of kind 'crop'",
+        "1 job of kind 'rotate'", "1 job of kind 'mail'", "1 job of kind 'crop'",
+        "60 jobs of kind 'rotate'", "1 job of kind 'mail'", "6 jobs of kind 'crop'",
+        "1 job of kind 'many'", "1,000 or more jobs of kind 'many'",
     ]  # fmt: skip
