@@ -1,4 +1,5 @@
--- What a job asks, as `approvals` has it; no row when it asks nothing, or was answered. Must use waits_pkey.
+-- What a job asks, as `approvals` has it; no row when it asks nothing, or was answered. Must use waits_pkey, which is why
+-- it is no approvals() with a job to look for: that goes through all that is asked, by its key.
 create or replace function penstock.asked_of_job(p_job uuid)
 returns table (
   job uuid, kind text, queue text, owner text, org text, step text, question text, details jsonb, by text, since timestamptz,
