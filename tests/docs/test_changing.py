@@ -1,0 +1,56 @@
+"""docs/project/changing.md names files and tests that are there, and no more of them than it says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "project" / "changing.md").read_text("utf-8")
+FOLDERS = ("penstock", "tests", "scripts", "recipes", "docs")
+PLACES = {
+    place
+    for folder in FOLDERS
+    for path in (ROOT / folder).rglob("*")
+    if "__pycache__" not in path.parts
+    for place in ("/" + path.relative_to(ROOT).as_posix(), "/" + path.relative_to(ROOT).with_suffix("").as_posix())
+}
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in TEXT.partition("## Fifteen changes, walked")[2].partition("\n## ")[0].splitlines()
+    if line.startswith("| ") and not line.startswith("| change ")
+]
+MOST = 6
+LONGER = ("a column that the caller sets", "an outcome")
+"""The page says so, and why."""
+
+
+def is_there(name: str) -> bool:
+    return any(place.endswith(f"/{name.strip('/')}") for place in PLACES)
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_the_files_of_a_change_are_there(row: list[str]) -> None:
+    change, files, red = row
+    # what Ears is stands in brackets beside its file
+    assert [name for name in names(re.sub(r"\([^)]*\)", "", files)) if not is_there(name)] == []
+    assert [name for name in names(red) if not is_there(name)] == []
+    if not change.startswith(LONGER):
+        assert len(re.split(r"[,;] (?![^(]*\))", files)) <= MOST
+
+
+def test_fifteen_changes_are_walked() -> None:
+    assert len(ROWS) == 15
+
+
+def test_each_path_on_the_page_is_one() -> None:
+    paths = [
+        name for name in names(re.sub(r"^```.*?^```", "", TEXT, flags=re.DOTALL | re.MULTILINE))
+        if re.fullmatch(r"(penstock|tests|scripts|recipes|docs)/[\w./-]+", name) and "postpone" not in name
+    ]  # fmt: skip
+    assert len(paths) > 20
+    assert [path for path in paths if not is_there(path)] == []
