@@ -45,10 +45,8 @@ COUNTED = 10_000
 def look_at(app: Penstock) -> Look:
     """Four small questions: queues, workers with what they run, totals by kind, and what was reported of late."""
     began = time.monotonic()
-    queues, workers = app.queues.list(most=COUNTED), app.workers.list()
-    # an empty queue that somebody serves is one too
-    unseen = {name for worker in workers for name in worker.queues} - {queue.name for queue in queues}
-    queues += [Queue(name, False, {}, 0, 0, 0, 0, None) for name in sorted(unseen)]
+    workers = app.workers.list()
+    queues = commands.with_served(app.queues.list(most=COUNTED), workers)
     totals = app.engine.run(commands.Totals())
     minutes = app.statistics.series(since=timedelta(minutes=2)) if app.engine.capabilities.statistics else []
     now = time.monotonic()

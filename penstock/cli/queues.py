@@ -10,6 +10,7 @@ from penstock.cli import complete
 from penstock.cli.db import on_database
 from penstock.cli.operate import operator
 from penstock.cli.output import out, print_json, print_table
+from penstock.engine import commands
 from penstock.errors import InvalidInput, UnknownQueue
 from penstock.json import loads
 
@@ -27,15 +28,19 @@ def refuse_unknown_queue(app: Penstock, name: str, *, create: bool) -> None:
 
 def known_unless(app: Penstock, name: str) -> set[str]:
     """The queues that there are; none of them when this is one."""
-    known = {"default", *(queue.name for queue in app.queues.list())}
+    known = {"default", *(queue.name for queue in _seen(app))}
     return set() if name in known or app.jobs.list(queue=name, limit=1).jobs else known
+
+
+def _seen(app: Penstock) -> list[commands.Queue]:
+    return commands.with_served(app.queues.list(), app.workers.list())
 
 
 @queues.command("list")
 @on_database
 def list_(app: Penstock, json: bool) -> None:
-    """List queues with their jobs by state."""
-    listed = app.queues.list()
+    """List queues with their jobs by state, and those that workers serve."""
+    listed = _seen(app)
     if json:
         print_json({"queues": listed})
         return

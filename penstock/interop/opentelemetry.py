@@ -148,7 +148,7 @@ class _Queues:
                 found = self._app.queues.list(most=MOST_COUNTED)
                 # one that is empty is none to the database: its line would stay where it was
                 empty = set(self._app.queue_names) - {queue.name for queue in found}
-                self._seen = [*found, *(Queue(name, False, {}, 0, 0, 0, 0, None) for name in sorted(empty))]
+                self._seen = [*found, *(Queue.idle(name) for name in sorted(empty))]
             except PenstockError as error:
                 # a gap in the chart; the exporter goes on
                 log.warning("the queues could not be measured: %s", error)

@@ -52,7 +52,7 @@ class _Now(Collector):
         # and what ended in one that is gone
         named = {*queues, *(each.queue for each in scraped.dead), *(each.queue for each in scraped.ended)}
         unseen = sorted(named - {queue.name for queue in scraped.queues})
-        self._queues = [*scraped.queues, *(Queue(name, False, {}, 0, 0, 0, 0, None) for name in unseen)]
+        self._queues = [*scraped.queues, *(Queue.idle(name) for name in unseen)]
 
     def collect(self) -> Iterator[Metric]:
         yield from self._about_queues()

@@ -1,6 +1,7 @@
 import pytest
 
 from penstock import Handler, Penstock
+from penstock.engine import commands
 from tests.cli.conftest import Command
 
 
@@ -31,6 +32,12 @@ def test_list_as_json(penstock: Command, send: Handler[..., None]) -> None:
 
 def test_list_says_when_there_is_nothing(penstock: Command) -> None:
     assert penstock.lines("queues", "list") == ["no queues yet: a queue exists as soon as a job names it"]
+
+
+def test_a_queue_that_somebody_serves_is_one_while_it_is_empty(penstock: Command, app: Penstock) -> None:
+    app.engine.run(commands.OpenLease("w", 60, ["served"]))
+    assert penstock.lines("queues", "list")[1].split() == ["served", "0", "0", "0", "0"]
+    assert penstock.lines("queues", "pause", "served") == ["served: paused"]
 
 
 def test_pause_and_resume(penstock: Command, app: Penstock) -> None:

@@ -1,6 +1,6 @@
 """Queues, schedules, kinds, quotas, workers, and what happens by itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -30,6 +30,11 @@ class Queue(msgspec.Struct, frozen=True):
     oldest_ready_seconds: float | None
     exact: bool = True
     """Whether jobs were counted to the end: where one asks for no more than so many, there may be more."""
+
+    @classmethod
+    def idle(cls, name: str) -> "Queue":
+        """One that is empty and was never set up."""
+        return cls(name, False, {}, 0, 0, 0, 0, None)
 
 
 class QueueStats(Repeatable[list[Queue]], frozen=True):
@@ -304,6 +309,13 @@ class Workers(Repeatable[list[LiveWorker]], frozen=True):
     """All of them, or the one that runs this job."""
 
     job: UUID | None = None
+
+
+def with_served(queues: Iterable[Queue], workers: Iterable[LiveWorker]) -> list[Queue]:
+    """By name, those too that somebody serves and that are empty just now."""
+    found = {queue.name: queue for queue in queues}
+    served = {name for worker in workers for name in worker.queues}
+    return [found.get(name) or Queue.idle(name) for name in sorted({*found, *served})]
 
 
 # What happens by itself.

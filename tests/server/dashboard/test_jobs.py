@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from penstock import Backoff, Context, Penstock, batch
+from penstock.engine import commands
 from penstock.server import Server
 from penstock.server.dashboard.live import Contact, View
 from tests.server.dashboard.browsing import Browser, token_of
@@ -219,6 +220,13 @@ async def test_queues_show_what_is_in_them(operator: Browser, app: Penstock, mad
     link = re.search(r'href="(/queues/a[^"]*)"', (await operator.get("/queues")).text)
     assert link is not None
     assert (await operator.get(html.unescape(link[1]))).status_code == 200
+
+
+async def test_a_queue_that_somebody_serves_has_a_place_while_it_is_empty(operator: Browser, app: Penstock) -> None:
+    await app.engine.arun(commands.OpenLease("w", 60, ["served"]))
+    for path in ("/", "/queues"):
+        assert "/queues/served" in (await operator.get(path)).text, path
+    assert (await operator.get("/queues/served")).status_code == 200
 
 
 async def test_every_region_of_every_page_is_rendered_by_itself_as_in_the_page(

@@ -58,7 +58,8 @@ class QueueRow:
 
 @section.page("/", "Overview", icon="overview")
 async def overview(look: Look) -> Context:
-    queues = queue_rows(await look.run(commands.QueueOverview()), workers := await look.run(commands.Workers()))
+    found, workers = await queues_and_workers(look)
+    queues = queue_rows(found, workers)
     over, steps = await steps_of(look)
     return {
         "figures": [*_figures(queues, workers), *_ended(over, steps)],
@@ -67,6 +68,12 @@ async def overview(look: Look) -> Context:
         "over": over,
         "spans": SPANS,
     }
+
+
+async def queues_and_workers(look: Look) -> tuple[list[Queue], list[LiveWorker]]:
+    """A queue that is served has a place, though nothing is in it just now."""
+    workers = await look.run(commands.Workers())
+    return commands.with_served(await look.run(commands.QueueOverview()), workers), workers
 
 
 def queue_rows(queues: Iterable[Queue], workers: Iterable[LiveWorker]) -> list[QueueRow]:

@@ -7,7 +7,7 @@ from penstock.errors import InvalidInput
 from penstock.queue import Settings
 from penstock.server.dashboard.charts import SPANS, charts_of, depth_of, steps_of
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
-from penstock.server.dashboard.pages.overview import queue_rows
+from penstock.server.dashboard.pages.overview import queue_rows, queues_and_workers
 from penstock.server.http.problems import Problem
 
 section = Section()
@@ -71,20 +71,19 @@ def _path(name: str) -> str:
 
 @section.page("/queues", "Queues", icon="queues")
 async def queues(look: Look) -> Context:
-    found = await look.run(commands.QueueOverview())
-    return {"queues": queue_rows(found, await look.run(commands.Workers()))}
+    return {"queues": queue_rows(*await queues_and_workers(look))}
 
 
 @section.page("/queues/{name:path}", "Queue", under="/queues")
 async def queue(look: Look) -> Context:
     name = look.path["name"]
-    found = await look.run(commands.QueueOverview())
+    found, workers = await queues_and_workers(look)
     here = next((each for each in found if each.name == name), None)
     if here is None:
         if name not in look.services.app.queue_names:
             raise Problem(404, "there is no such queue, or nothing is in it")
-        here = commands.Queue(name, False, {}, 0, 0, 0, 0, None)
-    [row] = queue_rows([here], workers := await look.run(commands.Workers()))
+        here = commands.Queue.idle(name)
+    [row] = queue_rows([here], workers)
     failed = await look.run(commands.SearchJobs({"queue": name, "state": ["failed"]}, None, 10))
     over, steps = await steps_of(look, name)
     depth = await depth_of(look, name)
