@@ -1,4 +1,4 @@
-"""What documents show and do not run: each `penstock …` in them is a command, with options that it has."""
+"""What documents, pages and messages show and do not run: each `penstock …` is a command, with options that it has."""
 
 import re
 import shlex
@@ -16,6 +16,7 @@ WHOLE: Any = typer.main.get_command(cli)
 DOCUMENTS = [ROOT / "README.md", *GUIDES, *RECIPES]
 IN_BLOCKS = re.compile(r"(?:^|\$\(|: |\b[A-Z_]+=\S+ )penstock (?P<arguments>[a-z-][^)|\n]*)", re.MULTILINE)
 IN_TEXT = re.compile(r"`(?:[A-Z_]+=\S+ )?penstock (?P<arguments>[a-z][^`]*)`")
+IN_A_PAGE = re.compile(r"\bpenstock (?P<arguments>[a-z]+(?: [a-z:]+)*)")
 ONE_DAY = {("036-the-terminal-and-deploy.md", "operations")}
 """Commands that a decision thinks of."""
 
@@ -68,6 +69,27 @@ def test_what_a_sentence_names_is_a_command() -> None:
         if mistake_in(arguments := shlex.split(match["arguments"]), whole=False)
     ]
     assert set(found) == ONE_DAY
+
+
+def test_what_the_program_tells_people_to_run_is_a_command() -> None:
+    """Its pages, and what its modules say between backticks; what stands in braces is filled in later."""
+    package = ROOT / "penstock"
+    told = [
+        *((page, IN_A_PAGE) for page in package.rglob("*.html")),
+        *((module, IN_TEXT) for module in package.rglob("*.py")),
+    ]
+    found = [
+        (place.name, match["arguments"].partition(" | ")[0])
+        for place, pattern in told
+        for match in pattern.finditer(place.read_text("utf-8"))
+    ]
+    assert {"schedules.html", "workers.html", "hints.py"} <= {name for name, _ in found}
+    mistakes = [
+        (name, arguments, mistake)
+        for name, arguments in found
+        if (mistake := mistake_in(shlex.split(re.sub(r"\{[^}]*\}", "x", arguments)), whole=False))
+    ]
+    assert mistakes == []
 
 
 @pytest.mark.parametrize(
