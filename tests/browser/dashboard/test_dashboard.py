@@ -55,6 +55,22 @@ async def test_the_overview_is_live_and_leaves_focus_and_typing_alone(shown: Sce
     await expect(operator.locator("#error")).to_have_value("timed out")
 
 
+async def test_the_first_job_of_all_is_seen_in_a_chart(shown: Scene, operator: Page) -> None:
+    """One minute alone makes no line, and there is no half of a failure."""
+    drawn = """(chart) => {
+        const points = JSON.parse(chart.dataset.points);
+        const values = points.times.map((_, at) => at === 3 && chart.dataset.kind !== "bars" ? 2 : null);
+        points.series.forEach((each) => { each.values = values; });
+        chart.dataset.points = JSON.stringify(points);
+        const axis = [...chart.querySelectorAll(".axis")].map((each) => each.textContent);
+        return [chart.querySelectorAll("circle.point").length, axis];
+    }"""
+    took = operator.locator("penstock-chart[data-kind=line]").first
+    failures = operator.locator("penstock-chart[data-kind=bars]").first
+    assert (await took.evaluate(drawn))[0] == 3
+    assert (await failures.evaluate(drawn))[1][:2] == ["0", "1"]
+
+
 async def test_a_page_that_nobody_sees_has_no_stream(shown: Scene, operator: Page) -> None:
     """A browser has six connections to a server: the seventh tab would wait for ever."""
     dashboard = shown.served.server.dashboard

@@ -52,10 +52,10 @@ async def test_a_worker_is_shown_with_its_slots_memory_and_load_and_a_dash_for_w
     page = (await operator.get("/workers")).text
     rows = [re.findall(rf">{name}</span>.*?</tr>", page, re.DOTALL)[0] for name in ("loud", "quiet")]
     assert re.findall(r'class="num" data-label="(\w+)">(.*?)</td>', rows[0]) == [
-        ("Running", '0<span class="muted"> / 1,200</span>'), ("Memory", "52.4 MB"), ("Load", "37 %"),
+        ("Running", '<span>0<span class="muted"> / 1,200</span></span>'), ("Memory", "52.4 MB"), ("Load", "37 %"),
     ]  # fmt: skip
     assert re.findall(r'class="num" data-label="(\w+)">(.*?)</td>', rows[1]) == [
-        ("Running", "0"), ("Memory", "–"), ("Load", "–"),
+        ("Running", "<span>0</span>"), ("Memory", "–"), ("Load", "–"),
     ]  # fmt: skip
     there = (await operator.get("/queues/mail")).text
     assert '0<span class="muted"> / 1,200</span> running, 52.4 MB, load 37 %, heard' in there

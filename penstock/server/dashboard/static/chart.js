@@ -51,7 +51,8 @@ class Chart extends HTMLElement {
     const width = Math.max(220, this.clientWidth);
     const sums = times.map((_, at) => series.reduce((sum, each) => sum + (each.values[at] ?? 0), 0));
     const most = Math.max(0, ...(kind === "bars" ? sums : series.flatMap((each) => each.values.map((value) => value ?? 0))));
-    const tick = step(most || (unit === "s" ? 0.1 : 1));
+    // bars are counts: there is no half of one
+    const tick = Math.max(kind === "bars" ? 1 : 0, step(most || (unit === "s" ? 0.1 : 1)));
     const top = Math.max(tick, Math.ceil(most / tick) * tick);
     const inner = { width: width - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM };
     const slot = inner.width / Math.max(1, times.length - (kind === "bars" ? 0 : 1));
@@ -124,6 +125,8 @@ class Chart extends HTMLElement {
       if (value == null) { pen = "M"; return; }
       path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
       pen = "L";
+      // a line needs two
+      if (values[at - 1] == null && values[at + 1] == null) picture.append(svg("circle", { class: `point tone-${tone}`, cx: x(at), cy: y(value), r: 2 }));
     });
     if (!path) return;
     if (kind === "area") {
