@@ -242,7 +242,7 @@ class Penstock(Declarations):
         app.emit("paid", key="order-7", payload={"amount": 12})
         ```
         """
-        emitted = _emitted(event, key, payload, keep)
+        emitted = _emitted(event, key, payload, keep, alone=connection is None)
         if connection is not None:
             return self.database.run_on(connection, emitted)
         return self.engine.run(emitted)
@@ -250,7 +250,7 @@ class Penstock(Declarations):
     async def aemit(
         self, event: str, *, key: str = "", payload: object = None, keep: float = DAYS_KEPT, connection: object = None
     ) -> UUID | None:
-        emitted = _emitted(event, key, payload, keep)
+        emitted = _emitted(event, key, payload, keep, alone=connection is None)
         if connection is not None:
             return await self.database.arun_on(connection, emitted)
         return await self.engine.arun(emitted)
@@ -413,9 +413,9 @@ class Penstock(Declarations):
         await self.aclose()
 
 
-def _emitted(event: str, key: str, payload: object, keep: float) -> commands.Emit:
+def _emitted(event: str, key: str, payload: object, keep: float, *, alone: bool) -> commands.Emit:
     if not event or not isinstance(event, str):
         raise InvalidInput("event", f"must be a name, not {event!r}")
     if event.startswith("penstock."):
         raise InvalidInput("event", f"{event!r} is one of Penstock's own; an approval is answered by app.operator(who)")
-    return commands.Emit(event, key, Raw(encode_output(payload, "payload")), keep)
+    return commands.Emit(event, key, Raw(encode_output(payload, "payload")), keep, hand=alone)

@@ -476,8 +476,8 @@ CREATE FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp
     SET lock_timeout TO '200ms'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: emit(text, text, jsonb, interval); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.emit(p_event text, p_key text DEFAULT ''::text, p_payload jsonb DEFAULT NULL::jsonb, p_keep interval DEFAULT '7 days'::interval) RETURNS uuid
+-- Name: emit(text, text, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.emit(p_event text, p_key text DEFAULT ''::text, p_payload jsonb DEFAULT NULL::jsonb, p_keep interval DEFAULT '7 days'::interval, p_hand boolean DEFAULT false) RETURNS uuid
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -959,6 +959,12 @@ CREATE FUNCTION penstock.get_my_job(p_id uuid) RETURNS SETOF penstock.my_jobs
 -- Name: give_back(uuid[], boolean, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text DEFAULT NULL::text) RETURNS uuid[]
     LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: hand_over(penstock.jobs); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.hand_over(p_job penstock.jobs) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: hand_to(text); Type: FUNCTION; Schema: penstock; Owner: -
@@ -3362,9 +3368,9 @@ GRANT ALL ON FUNCTION penstock.drop_old_history() TO service_role;
 REVOKE ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp with time zone) TO service_role;
 
--- Name: FUNCTION emit(p_event text, p_key text, p_payload jsonb, p_keep interval); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval) TO service_role;
+-- Name: FUNCTION emit(p_event text, p_key text, p_payload jsonb, p_keep interval, p_hand boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval, p_hand boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.emit(p_event text, p_key text, p_payload jsonb, p_keep interval, p_hand boolean) TO service_role;
 
 -- Name: FUNCTION ended_jobs(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.ended_jobs() FROM PUBLIC;
@@ -3576,6 +3582,10 @@ GRANT ALL ON FUNCTION penstock.get_my_job(p_id uuid) TO authenticated;
 -- Name: FUNCTION give_back(p_ids uuid[], p_costs_attempt boolean, p_error text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text) TO service_role;
+
+-- Name: FUNCTION hand_over(p_job penstock.jobs); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.hand_over(p_job penstock.jobs) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.hand_over(p_job penstock.jobs) TO service_role;
 
 -- Name: FUNCTION hand_to(p_queue text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.hand_to(p_queue text) FROM PUBLIC;

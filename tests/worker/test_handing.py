@@ -6,9 +6,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from penstock import JobState, Penstock
+from penstock import Context, JobState, Penstock
 from penstock.engine import commands
 from penstock.engine.postgres.listener import Notifications
+from penstock.testing import adrain
 from penstock.worker import Worker
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
@@ -80,6 +81,62 @@ async def test_one_that_fails_is_retried_as_any_other(app: Penstock, connect: Co
         await until(waits)
         assert await handle.aresult(10) == 1
         assert (await handle.arefresh()).attempt == 2
+
+
+async def test_a_job_that_an_event_wakes_is_handed_to_an_idle_worker(
+    app: Penstock, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.job(max_attempts=3)
+    async def wait(ctx: Context, name: str) -> list[object]:
+        begun = await ctx.step("begin", str, "begun")
+        return [begun, name, ctx.job.attempt, await ctx.wait_for("went", key=name, timeout=3600)]
+
+    handle = await wait.using(owner="ada").aenqueue("Gräce")
+    await adrain(app)
+    async with working(app) as worker:
+        await idle(connect)
+        claims_nothing(worker, monkeypatch)
+        assert await app.aemit("went", key="Gräce", payload=7) == handle.id
+        assert await handle.aresult(10) == ["begun", "Gräce", 1, 7]
+    job = await handle.arefresh()
+    assert (job.attempt, job.owner) == (1, "ada")
+
+
+async def test_a_worker_that_is_handed_a_woken_job_and_dies_leaves_it_to_another(
+    app: Penstock, connect: Connect
+) -> None:
+    @app.job
+    async def wait(ctx: Context) -> int:
+        number: int = await ctx.wait_for("went")
+        return number
+
+    handle = await wait.aenqueue()
+    await adrain(app)
+    dead = await app.engine.arun(commands.OpenLease("dead"))
+    connection = connect()
+    connection.execute("select penstock.wait_for_work(%s, '{default}', p_direct => true)", [dead])
+    assert await app.aemit("went", payload=7) == handle.id
+    assert (await handle.arefresh()).state is JobState.RUNNING
+    await app.engine.arun(commands.ExpireLease(dead))
+    await adrain(app)
+    assert await handle.aresult(10) == 7
+
+
+async def test_in_a_transaction_that_goes_on_an_event_hands_nothing_over(app: Penstock, connect: Connect) -> None:
+    @app.job
+    async def wait(ctx: Context) -> int:
+        number: int = await ctx.wait_for("went")
+        return number
+
+    handle = await wait.aenqueue()
+    await adrain(app)
+    async with working(app):
+        await idle(connect)
+        async with await psycopg.AsyncConnection.connect(app.url()) as connection:
+            await app.aemit("went", payload=7, connection=connection)
+            [state] = await (await connection.execute("select state from penstock.jobs")).fetchone() or [None]
+            assert state == "ready"
+        assert await handle.aresult(10) == 7
 
 
 @pytest.mark.parametrize(

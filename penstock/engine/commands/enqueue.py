@@ -55,9 +55,10 @@ class TakeTurns(Command[int], frozen=True):
 
 class Emit(Command[UUID | None], frozen=True):
     """Tell whoever waits for an event, or whoever comes to wait for it within `keep` seconds. The job that has it, None
-    when it is kept."""
+    when it is kept. `hand` where the command is all of its transaction."""
 
     event: Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]+$")]
     key: Annotated[str, msgspec.Meta(max_length=500, pattern="^[^\\x00]*$")] = ""
     payload: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
     keep: Seconds = 7 * 24 * 3600.0
+    hand: bool = False

@@ -267,9 +267,10 @@ def _suspend(command: c.Suspend) -> Statement[c.SuspendedJob | None]:
 
 def _emit(command: c.Emit) -> Statement[UUID | None]:
     """Any driver must be able to run it: it is part of the caller's transaction."""
+    hand = ", p_hand => true" if command.hand else ""
     return Statement(
         "select penstock.emit(p_event => %s, p_key => %s, p_payload => %s::text::jsonb,"
-        " p_keep => pg_catalog.make_interval(secs => %s::text::float8))::text",
+        f" p_keep => pg_catalog.make_interval(secs => %s::text::float8){hand})::text",
         [command.event, command.key, bytes(command.payload).decode(), str(command.keep)],
         lambda rows: None if rows[0][0] is None else UUID(rows[0][0]),
     )

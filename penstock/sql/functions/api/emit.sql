@@ -1,7 +1,9 @@
 -- Tells whoever waits for an event: the one who has waited longest, or, when there is nobody, the first to come within p_keep.
--- Each event is had by one. Part of the caller's transaction. Returns the job that has it, null when it is kept.
+-- Each event is had by one. Part of the caller's transaction. Returns the job that has it, null when it is kept. With p_hand the job
+-- may be handed straight to an idle worker, which saves the claim: not for a transaction that goes on.
 create or replace function penstock.emit(
-  p_event text, p_key text default '', p_payload jsonb default null, p_keep interval default '7 days'
+  p_event text, p_key text default '', p_payload jsonb default null, p_keep interval default '7 days',
+  p_hand boolean default false
 )
 returns uuid
 language plpgsql
@@ -47,7 +49,9 @@ begin
      where job = v_wait.job and name = v_wait.step;
     if v_job.state in ('blocked', 'scheduled') then
       update penstock.jobs set run_at = v_now, waiting_on = 0 where id = v_job.id returning * into v_job;
-      perform penstock.unblock(v_job);
+      if not (p_hand and penstock.hand_over(v_job)) then
+        perform penstock.unblock(v_job);
+      end if;
     end if;
     return v_job.id;
   end loop;
