@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from penstock import Context, Flow, Penstock, SyncContext
+from penstock import Context, Flow, Handler, Penstock, SyncContext
 from penstock.errors import CallFailed, WaitTimeout
 from penstock.job import JobState, PreparedJob
-from penstock.testing import adrain
+from penstock.testing import FakeClock, adrain
 from tests.kit.fixtures import Connect
 from tests.kit.until import until
 from tests.kit.working import working
@@ -240,6 +241,39 @@ async def test_a_wait_has_a_timeout_that_a_handler_may_catch(app: Penstock) -> N
     assert await app.aemit("never") is None
 
 
+async def test_neither_a_restart_nor_a_retry_resets_a_time(app: Penstock, url: str) -> None:
+    def handlers_of(app: Penstock) -> list[Handler[[], Any]]:
+        @app.job
+        async def rest(ctx: Context) -> None:
+            await ctx.sleep(hours=2)
+
+        @app.job
+        async def wait(ctx: Context) -> object:
+            return await ctx.wait_for("paid", timeout=7200)
+
+        return [rest, wait]
+
+    with FakeClock(app) as clock:
+        handles = [await each.aenqueue() for each in handlers_of(app)]
+        await adrain(app)
+        until_when = [(await each.arefresh()).run_at for each in handles]
+        clock.move(hours=1)
+        for each in handles:
+            await app.jobs.acancel(each.id)
+            await app.jobs.aretry(each.id)
+        async with Penstock(url) as another:
+            handlers_of(another)
+            await adrain(another)
+        jobs = [await each.arefresh() for each in handles]
+        assert [(job.state, job.run_at, job.options["waits"]) for job in jobs] == [
+            (JobState.SCHEDULED, when, 2) for when in until_when
+        ]
+        assert await app.aemit("paid", payload="late") == handles[1].id
+        clock.move(hours=1, seconds=1)
+        await adrain(app)
+        assert [await each.aresult(20) for each in handles] == [None, "late"]
+
+
 async def test_an_event_is_part_of_the_callers_transaction(app: Penstock, connect: Connect) -> None:
     connection = connect()
 
@@ -393,6 +427,24 @@ async def test_a_step_that_failed_and_was_taken_again_is_one_step(app: Penstock)
     async with working(app, {"default": 1}):
         assert await (await sell.aenqueue()).aresult(20) == "paid"
     assert len(tries) == 2
+
+
+async def test_a_handler_that_has_grown_at_its_end_goes_on(app: Penstock) -> None:
+    @app.job
+    async def sell(ctx: Context) -> list[object]:
+        done = [await ctx.step("charge", str, "charged"), await ctx.wait_for("packed", timeout=60)]
+        if grown:
+            await ctx.sleep(0)
+            done.append(await ctx.step("ship", str, "shipped"))
+        return done
+
+    grown = False
+    handle = await sell.aenqueue()
+    await adrain(app)
+    grown = True
+    await app.aemit("packed", payload="box")
+    await adrain(app)
+    assert await handle.aresult(20) == ["charged", "box", "shipped"]
 
 
 async def test_a_job_of_another_version_is_left_to_a_worker_that_has_it(app: Penstock, url: str) -> None:
