@@ -321,10 +321,17 @@ class Penstock(Declarations):
     # by hand: it has an event loop of its own
     def tick(self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None) -> list[TickResult]:
         """Claims and runs jobs here and now: at most `limit`, for about `budget` seconds. For serverless functions."""
+
+        async def in_a_loop() -> list[TickResult]:
+            try:
+                return await self.atick(limit, budget, queues)
+            finally:
+                await self.engine.leave_loop()
+
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(self.atick(limit, budget, queues))
+            return asyncio.run(in_a_loop())
         raise PenstockError("app.tick() cannot run inside an event loop: write `await app.atick()` there")
 
     async def atick(

@@ -77,7 +77,7 @@ def _carry_out(line: socket.socket) -> None:
         os.close(file)
     line.sendall(f"{child}\n".encode())
     end = os.pidfd_open(child)
-    ended, _, _ = select.select([end, line], [], [])
+    ended, _, _ = select.select([end, line.fileno()], [], [])
     if end not in ended:  # whoever called was killed
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)

@@ -192,6 +192,10 @@ class EngineBeside:
     def close(self) -> None:
         self.jobs.close()
 
+    async def leave_loop(self) -> None:
+        await self.jobs.leave_loop()
+        await self.database.leave_loop()
+
     async def aclose(self) -> None:
         await self.jobs.aclose()
 

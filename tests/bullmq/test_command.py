@@ -1,12 +1,14 @@
-"""`penstock worker` on an application that has nothing but Redis."""
+"""`penstock worker`, and a tick, of an application that has nothing but Redis."""
 
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from redis import Redis
+
 from penstock import Penstock
-from tests.kit.redis import fresh_redis
+from tests.kit.redis import fresh_redis, redis_server
 
 PROGRAM = """
 from penstock import Penstock
@@ -38,3 +40,13 @@ def test_it_runs_jobs_and_starts_no_postgres(tmp_path: Path) -> None:
         worker.kill()
         worker.wait()
     assert not (tmp_path / ".penstock").exists()
+
+
+def test_a_tick_leaves_no_connection_open() -> None:
+    url = fresh_redis()
+    with Penstock(url) as app, Redis.from_url(redis_server()) as redis:
+        work = app.job(kind="work")(lambda: None)
+        work.enqueue()
+        before = {client["id"] for client in redis.client_list()}
+        assert [each.kind for each in app.tick()] == ["work"]
+        assert {client["id"] for client in redis.client_list()} <= before

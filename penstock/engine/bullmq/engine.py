@@ -289,14 +289,14 @@ class BullmqEngine:
     # by hand: and the portal after it
     def close(self) -> None:
         if self._portal.open:
-            self._portal.run(self._close_session())
+            self._portal.run(self.leave_loop())
             self._portal.close()
 
     async def aclose(self) -> None:
-        await self._close_session()
+        await self.leave_loop()
         await asyncio.to_thread(self.close)
 
-    async def _close_session(self) -> None:
+    async def leave_loop(self) -> None:
         session = self._sessions.pop(asyncio.get_running_loop(), None)
         if session is not None:
             await session.close()

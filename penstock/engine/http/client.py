@@ -201,10 +201,13 @@ class HttpEngine:
                 self._sync[1].close()
             self._sync = None
 
-    async def aclose(self) -> None:
+    async def leave_loop(self) -> None:
         client = self._async.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
+
+    async def aclose(self) -> None:
+        await self.leave_loop()
         self.close()
 
 

@@ -222,6 +222,9 @@ class PostgresEngine:
     def mover(self) -> PostgresMover:
         return PostgresMover(self)
 
+    async def leave_loop(self) -> None:
+        self.pools.leave_loop()
+
     def close(self) -> None:
         self.pools.close()
 

@@ -295,10 +295,13 @@ class Pools:
         self._drop_ended_loops()
 
     async def aclose(self) -> None:
+        self.leave_loop()
+        self.close()
+
+    def leave_loop(self) -> None:
         pool = self._async.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             pool.kept.close()
-        self.close()
 
     def leave(self) -> None:
         """Closes every pool, those of running loops too: what is asked for next goes to where `url` says by then.
