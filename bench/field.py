@@ -67,7 +67,7 @@ class Bench:
                     # what is left in them would be vacuumed while the next is measured
                     await self.server.empty(system)
             except Failed as failure:
-                found = {"failed": _why(failure)}
+                found = {"failed": why_not(failure)}
             self.results.add(n, work, system, found)
             self.results.write(self.options.results)
             self._progress.advance(self._task)
@@ -91,13 +91,13 @@ class Bench:
             if system.name not in self.results.pace:
                 self.results.pace[system.name] = vars(await pace(self.server, system, self.amount))
         except Failed as failure:
-            self.results.unavailable[system.name] = _why(failure)
+            self.results.unavailable[system.name] = why_not(failure)
 
     def _tell(self, what: str) -> None:
         self._progress.update(self._task, description=what)
 
 
-def _why(failure: Failed) -> str:
+def why_not(failure: Failed) -> str:
     """The first line, and the last of what the program complained."""
     first, *complaints = [line for line in str(failure).splitlines() if line.strip()]
     return ": ".join([first, *complaints[-1:]])

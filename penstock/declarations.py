@@ -215,6 +215,11 @@ class Declarations:
         """The queues that its handlers put their jobs into."""
         return self._kinds.queue_names
 
+    @property
+    def declared_queues(self) -> list[str]:
+        """The queues that `app.queue(…)` has said something of."""
+        return sorted(self._kinds.queues)
+
     def queue(self, name: str, **settings: Unpack[Settings]) -> None:
         """What a queue is to be: app.queue("mail", max_running_per_key=1, rate=100, rate_period=60).
 

@@ -140,7 +140,7 @@ class Flow:
         for node in self._in_order():
             waits = tuple(heads[other] for other in node.after) or after
             if isinstance(node.work, Flow):
-                head, *inner = node.work._place(waits, (*within, self))
+                head, *inner = node.work._place(waits, (*within, self))  # noqa: SLF001 - another of its own
             else:
                 head, inner = replace(node.work, id=new_job_id(), after=waits + node.work.after), []
             named = {"name": node.name, "part": node.part}

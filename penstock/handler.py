@@ -145,7 +145,7 @@ class Handler(Generic[P, R]):
         self.arguments = Arguments(function, batch=options.batch is not None)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
-        self._engine = engine
+        self.engine = engine
         self._max_payload = max_payload
         self._stamps = stamps
         self._connection: object = None
@@ -168,8 +168,8 @@ class Handler(Generic[P, R]):
             ) from None
         handler = copy(self)
         handler.options = changed
-        handler._template = None
-        handler._connection = connection if connection is not None else self._connection
+        handler._template = None  # noqa: SLF001 - one of its own
+        handler._connection = connection if connection is not None else self._connection  # noqa: SLF001
         timeout = changed.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e10):
             raise InvalidInput("timeout", f"must be a positive number of seconds, not {timeout!r}")
@@ -178,7 +178,7 @@ class Handler(Generic[P, R]):
             if getattr(changed, name) != getattr(self.options, name) and not free:
                 raise InvalidInput(name, "is a choice of @app.job, not of a single call")
         self.arguments.refuse_unknown("limit_key", PLACEHOLDER.findall(changed.limit_key or ""))
-        handler._as_template()
+        handler._as_template()  # noqa: SLF001
         return handler
 
     def prepare(self, /, *args: P.args, **kwargs: P.kwargs) -> PreparedJob[R]:
@@ -202,12 +202,12 @@ class Handler(Generic[P, R]):
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""
-        [enqueued] = self._engine.enqueue(self._single(args, kwargs), self._connection)
-        return JobHandle(self._engine, enqueued.id, enqueued.created, self.function)
+        [enqueued] = self.engine.enqueue(self._single(args, kwargs), self._connection)
+        return JobHandle(self.engine, enqueued.id, enqueued.created, self.function)
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
-        [enqueued] = await self._engine.aenqueue(self._single(args, kwargs), self._connection)
-        return JobHandle(self._engine, enqueued.id, enqueued.created, self.function)
+        [enqueued] = await self.engine.aenqueue(self._single(args, kwargs), self._connection)
+        return JobHandle(self.engine, enqueued.id, enqueued.created, self.function)
 
     def enqueue_many(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> JobHandles[R]:
         """Enqueues a job for each mapping of arguments, all or none. By COPY: 10,000 take a fraction of a second.
@@ -215,12 +215,12 @@ class Handler(Generic[P, R]):
         Or for each of those that `prepare` made, whose arguments a type checker sees:
         send.enqueue_many(send.prepare(to=each) for each in addresses).
         """
-        enqueued = self._engine.enqueue(self._bulk(calls), self._connection)
-        return JobHandles(self._engine, enqueued, self.function)
+        enqueued = self.engine.enqueue(self._bulk(calls), self._connection)
+        return JobHandles(self.engine, enqueued, self.function)
 
     async def aenqueue_many(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> JobHandles[R]:
-        enqueued = await self._engine.aenqueue(self._bulk(calls), self._connection)
-        return JobHandles(self._engine, enqueued, self.function)
+        enqueued = await self.engine.aenqueue(self._bulk(calls), self._connection)
+        return JobHandles(self.engine, enqueued, self.function)
 
     def _single(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Work:
         return self._work([self.arguments.encode(args, kwargs, self._max_payload)])

@@ -49,12 +49,12 @@ def top(
 
         with reading_keys() as read:
             try:
-                _watch(app, looks, view, read)
+                watch(app, looks, view, read)
             except KeyboardInterrupt:
                 return  # as q
 
 
-def _watch(app: Penstock, looks: Looks, view: View, read: "Read") -> None:
+def watch(app: Penstock, looks: Looks, view: View, read: "Read") -> None:
     look, due = looks.latest, time.monotonic() + view.every
     with Live(console=out, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
         while True:

@@ -260,7 +260,7 @@ def slots_of(given: str | None, app: Penstock) -> dict[str, int]:
 
 def warn_of_unknown(slots: dict[str, int], app: Penstock) -> None:
     """It may well serve a queue that only single calls name; or it is a slip of the pen, and idle for ever."""
-    known = {*app.queue_names, *app._kinds.queues}
+    known = {*app.queue_names, *app.declared_queues}
     for name in sorted(slots.keys() - known):
         log.warning("queues: no handler here puts its jobs into %r%s", name, meant(name, known))
 

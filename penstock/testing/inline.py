@@ -163,7 +163,7 @@ class _InlineCall(Generic[R]):
         self._args, self._kwargs = ([self._items], {}) if self._batch else bound[0]
 
     def run(self) -> InlineRun[R]:
-        ctx = SyncInlineContext(self._job, self._handler._engine, self._notes, self._run_called)
+        ctx = SyncInlineContext(self._job, self._handler.engine, self._notes, self._run_called)
         try:
             result = self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)
@@ -179,7 +179,7 @@ class _InlineCall(Generic[R]):
             ctx.let_go()
 
     async def arun(self) -> InlineRun[R]:
-        ctx = InlineContext(self._job, self._handler._engine, self._notes, self._arun_called)
+        ctx = InlineContext(self._job, self._handler.engine, self._notes, self._arun_called)
         try:
             result = await self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)
@@ -211,7 +211,7 @@ class _InlineCall(Generic[R]):
         function = job.function if isinstance(job, PreparedJob) else None
         if function is None:
             raise InvalidInput("results", f"must say what {job.kind!r} returns: it was not made by a handler")
-        handler: Handler[..., Any] = Handler(self._handler._engine, function, job.kind, Options(), MAX_PAYLOAD)
+        handler: Handler[..., Any] = Handler(self._handler.engine, function, job.kind, Options(), MAX_PAYLOAD)
         # what happens around it happens to those it calls, too
         script = replace(self._script, now=self._notes.now, given={})
         return _InlineCall(handler, (), loads(job.args), (), None, 1, script)

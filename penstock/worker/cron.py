@@ -54,7 +54,7 @@ class Cron(Loop):
 
     async def _fire(self) -> float:
         """Fires what is due; seconds until the next tick."""
-        _, seconds = await _fire(self._engine, self._code, database=self._leads())
+        _, seconds = await fire(self._engine, self._code, database=self._leads())
         return min(seconds, _LONGEST) if self._code else seconds
 
 
@@ -63,7 +63,7 @@ async def fire_due(engine: Engine, code: Sequence[Schedule], *, database: bool) 
     if not code and not database:
         return 0
     await record_schedules(engine, code)
-    fired, _ = await _fire(engine, code, database=database)
+    fired, _ = await fire(engine, code, database=database)
     return fired
 
 
@@ -79,7 +79,8 @@ async def record_schedules(engine: Engine, code: Sequence[Schedule]) -> None:
             await engine.arun(commands.SetSchedule.of(schedule, "code", following))
 
 
-async def _fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
+async def fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
+    """Fires what is due. How many jobs it made, and the seconds until the next tick."""
     names = [schedule.name for schedule in code]
     fired, after = 0, ""
     upcoming: list[datetime] = []

@@ -16,7 +16,7 @@ from penstock.job import Lease
 log = logging.getLogger("penstock.worker")
 
 BUSY_SHARE = 1 / 3
-_IDLE_SHARE = 0.8
+IDLE_SHARE = 0.8
 """An idle worker has nothing to lose: if its lease runs out it opens another. Fifty at 30 s ask twice a second."""
 
 _WITHOUT_NOTICES = 0.5
@@ -48,7 +48,7 @@ class Leases(Loop):
         self._kinds = kinds
         self._worker = name
         self._seconds = seconds
-        self._length = seconds or 30.0
+        self.length = seconds or 30.0
         self._busy = busy
         self._cancel = cancel
         self._lost = lost
@@ -72,20 +72,20 @@ class Leases(Loop):
     async def run(self) -> None:
         while True:
             await self._extend()
-            await self._pause()
+            await self.pause()
 
-    async def _pause(self) -> None:
+    async def pause(self) -> None:
         """Until the lease is to be extended again: since the last time, or since the listener did by the way."""
         since = time.monotonic()
         while not self._at_once.is_set():
-            length = self._length * (BUSY_SHARE if self._busy() else _IDLE_SHARE)
+            length = self.length * (BUSY_SHARE if self._busy() else IDLE_SHARE)
             if self._busy() and not self._listener.listening:
                 length = min(length, _WITHOUT_NOTICES)
             left = max(since, self._listener.heard_at) + length - time.monotonic()
             if left <= 0:
                 break
             # looks up now and then: an idle worker may have become a busy one
-            look_up = self._length * BUSY_SHARE / 4 if self._listener.listening else _WITHOUT_NOTICES
+            look_up = self.length * BUSY_SHARE / 4 if self._listener.listening else _WITHOUT_NOTICES
             try:
                 async with asyncio.timeout(min(left, look_up)):
                     await self._at_once.wait()
@@ -108,7 +108,7 @@ class Leases(Loop):
         self._take_note(extended)
 
     def _take_note(self, extended: commands.Extended) -> None:
-        self._length = extended.seconds or self._length
+        self.length = extended.seconds or self.length
         for id in extended.cancelling:
             self._cancel(id)
         if extended.leads:

@@ -95,21 +95,21 @@ class Worker:
         self._listener = self._engine.listener(
             Ears(
                 wake=self._wake, cancel=self._cancel, hand=self._take_handed, missed=self._miss_notifications,
-                heard=lambda extended: self._leases.hear(extended), busy=self._busy,
+                heard=lambda extended: self.leases.hear(extended), busy=self._busy,
             )
         )  # fmt: skip
-        self._leases = Leases(
+        self.leases = Leases(
             self._engine, self._listener, queues=list(queues), kinds=sorted(registry.handlers), name=self.name,
             seconds=lease, busy=self._busy, cancel=self._cancel, lost=self._lose,
         )  # fmt: skip
         self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
-        self._maintenance = Maintenance(self._engine, self._leases)
+        self._maintenance = Maintenance(self._engine, self.leases)
         self._reporter = Reporter(self._engine, self._cancel)
         # the application's connections: its own are cut when they are held for long, as a slow store makes it
         keeper = keeper_for(engine, registry.storage)
         self._sweeper: Sweeper | None = None
         if registry.storage is not None and engine.capabilities.leads and engine.capabilities.artifacts:
-            self._sweeper = Sweeper(engine, self._leases, registry.storage)
+            self._sweeper = Sweeper(engine, self.leases, registry.storage)
         self._calls = Calls(
             registry.handlers, registry.middleware, engine, self._reporter.note,
             threads=sum(queues.values()) + _SPARE_THREADS, keeper=keeper,
@@ -117,22 +117,22 @@ class Worker:
         self._executor = Executor(self._calls, self._end)
         statistics = RunCounts()
         self._statistics = StatisticsReport(
-            self._engine, statistics, lambda: self._leases.lease, self._busy, sum(queues.values())
+            self._engine, statistics, lambda: self.leases.lease, self._busy, sum(queues.values())
         )
         self._completer = Completer(
             self._engine, self._executor.forget, self._look, self._maintenance.look_now,
             Failures(registry.failure_hooks), statistics, self.observers,
         )  # fmt: skip
         self._claimer = Claimer(
-            self._engine, self._leases, self._listener, self._executor, self._lanes,
+            self._engine, self.leases, self._listener, self._executor, self._lanes,
             woken_for_nothing=self._maintenance.look_now,
         )  # fmt: skip
-        self._cron = Cron(self._engine, registry.schedules, leads=self._leases.leading.is_set)
+        self._cron = Cron(self._engine, registry.schedules, leads=self.leases.leading.is_set)
 
     @property
     def lease(self) -> Lease:
         """The one it works under; another one if it has lost that."""
-        return self._leases.lease
+        return self.leases.lease
 
     @property
     def engine(self) -> Engine:
@@ -155,13 +155,13 @@ class Worker:
             return
         try:
             with self._engine.outage.told_by_the_error():
-                await self._leases.open()
+                await self.leases.open()
             await self._declare_queues()
         except BaseException:
             await self._engine.aclose()
             raise
         self._take_lease()
-        loops: list[Loop | Listener] = [self._listener, self._leases, self._completer, self._reporter, self._statistics]
+        loops: list[Loop | Listener] = [self._listener, self.leases, self._completer, self._reporter, self._statistics]
         if self._engine.capabilities.leads:
             loops += [self._maintenance, self._cron]
         if self._sweeper is not None:
@@ -256,7 +256,7 @@ class Worker:
         try:
             async with asyncio.timeout(_LAST_WORDS):
                 await self._statistics.report()
-                released = await self._engine.arun(commands.CloseLease(self._leases.lease))
+                released = await self._engine.arun(commands.CloseLease(self.leases.lease))
             log.info(
                 "worker %s stopped%s",
                 self.name,
@@ -277,7 +277,7 @@ class Worker:
 
     def _miss_notifications(self) -> None:
         """What they would have told of is looked for."""
-        self._leases.check_at_once()
+        self.leases.check_at_once()
         self._claimer.look_for_unknown()
 
     def _take_handed(self, queue: str, job: ClaimedJob) -> None:
@@ -285,10 +285,10 @@ class Worker:
         for lane in self._lanes:
             if lane.queue == queue:
                 if lane.full or self._stopping.is_set():
-                    self._executor.refuse(lane, self._leases.lease, job)
+                    self._executor.refuse(lane, self.leases.lease, job)
                     self._claimer.wake()
                 else:
-                    self._executor.take(lane, self._leases.lease, [job])
+                    self._executor.take(lane, self.leases.lease, [job])
 
     def _look(self) -> None:
         self._claimer.look()
@@ -300,8 +300,8 @@ class Worker:
         self._completer.add(lane, run, ending)
 
     def _take_lease(self) -> None:
-        self._listener.lease = self._leases.lease
-        self.on_lease(self._leases.lease)
+        self._listener.lease = self.leases.lease
+        self.on_lease(self.leases.lease)
 
     def _lose(self, lease: Lease) -> None:
         self._take_lease()

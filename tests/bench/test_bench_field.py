@@ -165,7 +165,7 @@ def test_figures_of_another_penstock_are_not_gone_on_with(tmp_path: Path, monkey
 
 def test_why_a_system_cannot_be_had_is_one_line() -> None:
     assert (
-        field._why(Failed("pip for rq ended with 1\nWARNING: slow\nERROR: none\n"))
+        field.why_not(Failed("pip for rq ended with 1\nWARNING: slow\nERROR: none\n"))
         == "pip for rq ended with 1: ERROR: none"
     )
 

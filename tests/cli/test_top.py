@@ -142,7 +142,7 @@ def test_keys_pause_sort_and_end_it(app: Penstock, monkeypatch: pytest.MonkeyPat
 
     def press(keys: str) -> str:
         pressed = iter(keys)
-        top._watch(app, looks, View("here", 0), lambda within: {".": None}.get(key := next(pressed), key))
+        top.watch(app, looks, View("here", 0), lambda within: {".": None}.get(key := next(pressed), key))
         shown = written.getvalue()
         written.seek(0)
         written.truncate()

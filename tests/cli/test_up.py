@@ -65,7 +65,7 @@ class Program:
         return (self.folder / "said").read_text()
 
     def address(self) -> str:
-        found: str = self._until(lambda: re.search(r"http://127\.0\.0\.1:\d+", self.said))[0]
+        found: str = self.until(lambda: re.search(r"http://127\.0\.0\.1:\d+", self.said))[0]
         return found
 
     def ask(self, path: str, body: object = None, token: str | None = None) -> tuple[int, Any]:
@@ -85,7 +85,7 @@ class Program:
             except OSError:
                 return False
 
-        self._until(answers)
+        self.until(answers)
 
     def everybody(self) -> list[psutil.Process]:
         """The processes under it; its workers come a moment after it answers."""
@@ -94,13 +94,13 @@ class Program:
             below: list[psutil.Process] = psutil.Process(self.process.pid).children(recursive=True)
             return below if any(_is_worker(each) for each in below) else None
 
-        return self._until(workers_came)
+        return self.until(workers_came)
 
     def end(self, number: signal.Signals = signal.SIGINT) -> int:
         self.process.send_signal(number)
         return self.process.wait(60)
 
-    def _until(self, condition: Callable[[], T | None]) -> T:
+    def until(self, condition: Callable[[], T | None]) -> T:
         def holds() -> T | None:
             assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.said}"
             return condition()
@@ -134,7 +134,7 @@ def test_up_brings_everything_lets_users_in_and_one_ctrl_c_ends_it(tmp_path: Pat
     assert (tmp_path / ".penstock" / "service-key").stat().st_mode & 0o777 == 0o600
     status, started = program.ask("/api/jobs", {"kind": "shout", "args": {"text": "hi"}}, key)
     assert status == 202
-    job = program._until(
+    job = program.until(
         lambda: (job := program.ask(f"/api/jobs/{started['id']}", token=key)[1])["state"] == "succeeded" and job
     )
     assert job["output"] == "HI"

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -58,8 +59,9 @@ async def get(url: str, redirects: list[str], answers: Sequence[str]) -> list[st
     async def resolve(_: str, __: int) -> Sequence[str]:
         return answers
 
-    transport = GuardedTransport(Guard(resolve=resolve))
-    inner = transport._inner = Inner(redirects)
+    inner = Inner(redirects)
+    with patch.object(httpx, "AsyncHTTPTransport", lambda **_: inner):
+        transport = GuardedTransport(Guard(resolve=resolve))
     async with httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=True) as client:
         with suppress(Refused, httpx.HTTPError, httpx.InvalidURL, UnicodeError):
             await client.get(url)

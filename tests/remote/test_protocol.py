@@ -365,7 +365,7 @@ async def test_work_that_comes_while_a_heartbeat_looks_for_some_is_told(
     async def come_too_late_for_the_look(queues: Any) -> bool:
         found = await has_work(queues)
         assert not found
-        [poll] = api.workers._everybody()
+        [poll] = api.workers.everybody()
         await enqueue(api, "work")
 
         await until(lambda: poll.woken)
@@ -391,7 +391,7 @@ async def test_a_cancellation_that_comes_while_a_heartbeat_looks_for_others_is_t
             looked.set()
             return answer
         monkeypatch.undo()
-        [poll] = api.workers._everybody()
+        [poll] = api.workers.everybody()
         assert await ask(client, "complete", lease=lease, jobs=[held(claimed[str(ended.id)])]) == []
         answer = await arun(call)
         assert answer.cancelling == []
@@ -466,11 +466,11 @@ async def test_a_wake_up_that_comes_while_others_are_passed_on_is_passed_on_too(
         if isinstance(call, commands.Wake):
             passed_on.append(call)
             if len(passed_on) == 1:
-                api.workers._wake(Lease(lease))  # it was sent while the worker still waited
+                api.workers.wake(Lease(lease))  # it was sent while the worker still waited
         return await arun(call)
 
     monkeypatch.setattr(api.app.engine, "arun", arun_slowly)
-    for poll in api.workers._everybody():
+    for poll in api.workers.everybody():
         poll.wakes += 1  # told of a job that another has taken
     await enqueue(api, "work")
     [_] = await soon(waiting)

@@ -204,8 +204,8 @@ async def test_an_older_worker_fires_the_newer_definition(engine_at: EngineAt, w
     await fire(engine_at("09:30"), hourly())
     await fire(engine_at("09:40"), hourly(cron="30 * * * *"))
     # a worker that has been running since before the change: it does not record its own again
-    at_ten, _ = await cron._fire(engine_at("10:00"), [hourly()], database=False)
-    at_half_past, until_next = await cron._fire(engine_at("10:30"), [hourly()], database=False)
+    at_ten, _ = await cron.fire(engine_at("10:00"), [hourly()], database=False)
+    at_half_past, until_next = await cron.fire(engine_at("10:30"), [hourly()], database=False)
     assert (at_ten, at_half_past) == (0, 1)
     assert until_next == 30 * 60
     assert fired(watch) == ["10:30"]
@@ -222,7 +222,7 @@ async def test_a_tick_of_times_that_were_given_up_is_refused(engine_at: EngineAt
 async def test_a_removed_schedule_fires_nothing(engine_at: EngineAt, watch: psycopg.Connection[Any]) -> None:
     await fire(engine_at("09:30"), hourly())
     assert await (engine := engine_at("10:00")).arun(commands.RemoveSchedule("hourly"))
-    assert await cron._fire(engine, [hourly()], database=True) == (0, 3600)
+    assert await cron.fire(engine, [hourly()], database=True) == (0, 3600)
     assert await engine.arun(commands.FireSchedules([commands.Tick("hourly", moment("10:00"), moment("11:00"))])) == [
         None
     ]
@@ -289,7 +289,7 @@ async def test_one_that_cannot_be_enqueued_does_not_keep_those_of_its_statement_
     await fire(engine_at("09:30"), *schedules)
     watch.execute("update penstock.schedules set options = '{\"queue\": \"\"}' where name = 'second'")
     # by the database's definition: recording the code's own would mend it
-    assert await cron._fire(engine_at("10:00"), schedules, database=False) == (2, 3600.0)
+    assert await cron.fire(engine_at("10:00"), schedules, database=False) == (2, 3600.0)
     assert fired(watch) == ["10:00", "10:00"]
     assert "schedule second cannot be fired" in caplog.text
 

@@ -230,11 +230,10 @@ async def test_a_job_whose_notification_was_lost_runs_when_notifications_arrive_
 
     async with working(app):
         await idle(connect)
-        heard = Notifications._heard
-        monkeypatch.setattr(Notifications, "_heard", lambda *_: None)
-        handle = await work.aenqueue()
-        assert (await handle.arefresh()).state is JobState.RUNNING
-        monkeypatch.setattr(Notifications, "_heard", heard)
+        with monkeypatch.context() as deaf:
+            deaf.setattr(Notifications, "_heard", lambda *_: None)
+            handle = await work.aenqueue()
+            assert (await handle.arefresh()).state is JobState.RUNNING
         connect().execute("select pg_terminate_backend(backend) from penstock.waiting")
         assert await handle.aresult(15) == "done"
         assert (await handle.arefresh()).attempt == 1

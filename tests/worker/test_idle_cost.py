@@ -33,15 +33,14 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> "Counter[str]":
 def start(app: Penstock, place: int) -> tuple[Worker, "asyncio.Task[None]"]:
     """A worker whose lease is extended at a time of its own, as those of workers are that were not started at once."""
     worker = app.worker({"default": 1})
-    keeper = worker._leases
-    pause = keeper._pause
+    held = worker.leases
+    pause = held.pause
 
     async def pause_for_a_part() -> None:
-        keeper._pause = pause  # type: ignore[method-assign]
-        await asyncio.sleep((place + 1) / WORKERS * keeper._length * leases._IDLE_SHARE)
-        keeper._at_once.clear()
+        held.pause = pause  # type: ignore[method-assign]
+        await asyncio.sleep((place + 1) / WORKERS * held.length * leases.IDLE_SHARE)
 
-    keeper._pause = pause_for_a_part  # type: ignore[method-assign]
+    held.pause = pause_for_a_part  # type: ignore[method-assign]
     return worker, asyncio.create_task(worker.run())
 
 

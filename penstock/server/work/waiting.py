@@ -108,7 +108,7 @@ class WaitingWorkers(Loop):
     def leave(self) -> None:
         """Lets every request that waits end, as a server must before it can stop."""
         self.closing = True
-        for poll in self._everybody():
+        for poll in self.everybody():
             poll.tell()
 
     async def aclose(self) -> None:
@@ -211,14 +211,14 @@ class WaitingWorkers(Loop):
     def _hear(self, sort: str, payload: str) -> None:
         match sort:
             case "wake" if payload.isdecimal():
-                self._wake(Lease(int(payload)))
+                self.wake(Lease(int(payload)))
             case "cancel":
                 told = _read_cancel(payload)
                 for poll in self._polls.get(told.lease, ()):
                     poll.cancelled.add(told.id)
                     poll.tell()
 
-    def _wake(self, lease: Lease) -> None:
+    def wake(self, lease: Lease) -> None:
         polls = self._polls.get(lease)
         left_at, queues = self._left.get(lease, (0.0, ()))
         if polls:
@@ -257,11 +257,11 @@ class WaitingWorkers(Loop):
             await self.lose_sight(lease)
 
     def _wake_everybody(self) -> None:
-        for poll in self._everybody():
+        for poll in self.everybody():
             poll.woken = True
             poll.tell()
 
-    def _everybody(self) -> list[Poll]:
+    def everybody(self) -> list[Poll]:
         return [poll for polls in self._polls.values() for poll in polls]
 
 

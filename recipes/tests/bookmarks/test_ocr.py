@@ -45,7 +45,7 @@ def test_rows_are_read_from_the_top_and_within_them_from_the_left() -> None:
         return [[left, top], [right, top], [right, bottom], [left, bottom]]
 
     found = [box(300, 12, 400, 42), box(10, 100, 90, 130), box(10, 10, 200, 40), box(120, 96, 200, 134)]
-    assert [each[:2] for each in ocr._in_reading_order(found)] == [(10, 10), (300, 12), (10, 100), (120, 96)]
+    assert [each[:2] for each in ocr.in_reading_order(found)] == [(10, 10), (300, 12), (10, 100), (120, 96)]
 
 
 PROGRAM = """

@@ -226,7 +226,7 @@ async def test_keys_are_in_no_text_and_no_log(audio: Path, caplog: pytest.LogCap
     async with recognizing() as service:
         client = speechkit(service)
         await client.poll(await client.start(audio, name=NAME, facts=FACTS), never)
-        shown = f"{client!r} {client._settings!r} {caplog.text}"
+        shown = f"{client!r} {client.settings!r} {caplog.text}"
         assert "bucket" in shown
         assert not any(secret in shown for secret in (KEY, "a-secret", "an-id"))
 

@@ -72,7 +72,7 @@ def _read(upright: Upright, stopped: threading.Event) -> str:
     found = engine(pixels, use_det=True, use_cls=False, use_rec=False).boxes
     lines: list[str] = []
     letters = 0
-    for left, top, right, bottom in _in_reading_order([] if found is None else found.tolist()):
+    for left, top, right, bottom in in_reading_order([] if found is None else found.tolist()):
         if stopped.is_set() or letters > MAX_LETTERS or time.monotonic() > deadline:
             break
         line = pixels[top:bottom, left:right]
@@ -96,7 +96,7 @@ def _pixels(upright: Upright) -> "Pixels":
     return numpy.ascontiguousarray(numpy.pad(pixels, margin, mode="edge"))
 
 
-def _in_reading_order(boxes: list[list[list[float]]]) -> list[tuple[int, int, int, int]]:
+def in_reading_order(boxes: list[list[list[float]]]) -> list[tuple[int, int, int, int]]:
     """The rectangles (left, top, right, bottom) around the corners of each line. Those whose middles are at about the
     same height are one row, read from the left."""
     around = [

@@ -67,10 +67,10 @@ class SpeechKit:
     name = "speechkit"
 
     def __init__(self, settings: SpeechKitSettings | None = None) -> None:
-        self._settings = settings or SpeechKitSettings.from_env()
+        self.settings = settings or SpeechKitSettings.from_env()
 
     def __repr__(self) -> str:
-        return f"SpeechKit({self._settings!r})"
+        return f"SpeechKit({self.settings!r})"
 
     async def start(self, audio: Path, *, name: str, facts: AudioFacts) -> str:
         return await self._start(audio, name, facts, {})
@@ -80,7 +80,7 @@ class SpeechKit:
         return await self._start(audio, name, facts, {CALLBACK_HEADER: callback})
 
     async def _start(self, audio: Path, name: str, facts: AudioFacts, more: dict[str, str]) -> str:
-        asked = self._settings
+        asked = self.settings
         await self._store_call("upload the audio", "put_async", self._key(name), audio)
         # an OGG tells its rate and channels itself; the API asks not to say them again
         config: dict[str, object] = {
@@ -100,25 +100,25 @@ class SpeechKit:
         return (await self._request("POST", asked.transcribe_url, json=body, headers=headers)).id
 
     async def poll(self, operation: str, audio: AudioSource) -> Transcript | None:  # noqa: ARG002
-        address = f"{self._settings.operations_url.rstrip('/')}/{quote(operation, safe='')}"
+        address = f"{self.settings.operations_url.rstrip('/')}/{quote(operation, safe='')}"
         told = await self._request("GET", address)
         if not told.done:
             return None
         if told.error is not None:
             # the operation has ended and would say the same for ever: only another start may help
             hint = "; retry the call from transcribe_start" if told.error.code in _LIKELY_TO_PASS else ""
-            why = self._settings.redact(told.error.message)[:300] or "without a reason"
+            why = self.settings.redact(told.error.message)[:300] or "without a reason"
             raise TranscriptionFailed(f"SpeechKit could not recognize the audio: {why} (code {told.error.code}){hint}")
         if told.response is None:
             raise RuntimeError("SpeechKit says it is done, but not with what")
-        return read_chunks(told.response.chunks, self._settings.language)
+        return read_chunks(told.response.chunks, self.settings.language)
 
     async def forget(self, operation: str | None, *, name: str) -> None:  # noqa: ARG002
         """Removes the audio from the bucket."""
         await self._store_call("remove the audio", "delete_async", self._key(name))
 
     def _key(self, name: str) -> str:
-        return f"{self._settings.prefix}/{name}" if self._settings.prefix else name
+        return f"{self.settings.prefix}/{name}" if self.settings.prefix else name
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -130,7 +130,7 @@ class SpeechKit:
             from obstore.store import S3Store
         except ImportError as error:
             raise RuntimeError("Object Storage needs obstore: pip install 'penstock-recipes[calls]'") from error
-        wanted = self._settings
+        wanted = self.settings
         keys: dict[str, Any] = {}
         if wanted.access_key_id:  # else obstore looks for AWS_ACCESS_KEY_ID and whatever else it knows
             keys = {"access_key_id": wanted.access_key_id, "secret_access_key": wanted.secret_access_key}
@@ -153,24 +153,24 @@ class SpeechKit:
         except (PermissionDeniedError, UnauthenticatedError):
             raise TranscriptionFailed(
                 f"Object Storage does not let us {what}: check SPEECHKIT_ACCESS_KEY_ID, its secret, and that the "
-                f"account may write to the bucket {self._settings.bucket!r}"
+                f"account may write to the bucket {self.settings.bucket!r}"
             ) from None
         except FileNotFoundError:
             if data:
                 raise
         except BaseError as error:
             # obstore's texts go on for pages; the first line says it
-            why = self._settings.redact(str(error).splitlines()[0][:300])
+            why = self.settings.redact(str(error).splitlines()[0][:300])
             raise RuntimeError(f"Object Storage failed to {what}: {why}") from None
 
     async def _request(
         self, method: str, address: str, *, json: object = None, headers: dict[str, str] | None = None
     ) -> _Operation:
-        sent = {"Authorization": self._settings.authorization, **(headers or {})}
+        sent = {"Authorization": self.settings.authorization, **(headers or {})}
         secure = address.startswith("https:")
         tls = await asyncio.to_thread(lambda: self._tls) if secure else False
         try:
-            async with httpx.AsyncClient(timeout=self._settings.timeout, verify=tls) as client:
+            async with httpx.AsyncClient(timeout=self.settings.timeout, verify=tls) as client:
                 answer = await client.request(method, address, json=json, headers=sent)
         except httpx.HTTPError as error:
             raise RuntimeError(f"SpeechKit cannot be reached: {type(error).__name__}") from None
@@ -184,7 +184,7 @@ class SpeechKit:
     def _refuse(self, answer: httpx.Response) -> NoReturn:
         """What is wrong with the request stays wrong; what is wrong with the service may pass."""
         status = answer.status_code
-        why = self._settings.redact(_reason(answer))
+        why = self.settings.redact(_reason(answer))
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise TranscriptionFailed(
                 f"SpeechKit does not accept the key ({status}): set SPEECHKIT_API_KEY to one of a service account with "
