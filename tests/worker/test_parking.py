@@ -1,6 +1,7 @@
 """A rolling deploy: workers of two versions on one queue, and jobs that only one of them knows."""
 
 import logging
+from contextlib import AsyncExitStack
 from uuid import UUID, uuid4
 
 import pytest
@@ -56,7 +57,8 @@ async def test_what_the_old_version_does_not_know_is_done_by_the_new_one_on_its_
     def crop(width: int) -> int:
         return width
 
-    async with working(app):
+    async with AsyncExitStack() as old:
+        await old.enter_async_context(working(app))
         ids = {
             "new kind": await enqueue(app, "rotate", b'{"angle": 90}'),
             "async": await enqueue(app, "resize", b'{"width": 1, "height": 2}'),
@@ -87,7 +89,10 @@ async def test_what_the_old_version_does_not_know_is_done_by_the_new_one_on_its_
             def crop_by_name(width: str) -> str:
                 return width
 
-            async with working(new):
+            # its next heartbeat, at which it sees that nobody leads, is soon
+            async with working(new, lease=2.0):
+                # while both are there, whichever asks first has a job that is due, and the old one puts it aside again
+                await old.aclose()
                 for id in ids.values():
                     await until(lambda id=id: has_ended(app, id))  # type: ignore[misc]
     ended = {name: await app.jobs.aget(id) for name, id in ids.items()}
