@@ -1,7 +1,7 @@
 """Each page as somebody uses it: the form, the progress, the result; and that anybody can."""
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from calls.providers import recording
 from pages.site import SAID, Site
@@ -51,7 +51,15 @@ async def has_loaded(tab: Page, selector: str) -> None:
 
 
 async def test_exports(tab: Page, recipes: Site) -> None:
+    shown_without: list[bool] = []
+
+    async def look_first(route: Route) -> None:
+        shown_without.append(await tab.locator("main").is_visible())
+        await route.continue_()
+
+    await tab.route("**/exports/samples.json", look_first)
     await open_page(tab, recipes, "/exports")
+    assert shown_without == [False], "what is typed before it is there would be lost"
     await expect(tab.get_by_text("Nothing yet.")).to_be_visible()
     name = tab.get_by_label("Name")
     await expect(name).to_have_value("Ada Wiśniewska")

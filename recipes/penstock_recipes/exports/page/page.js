@@ -24,7 +24,7 @@ onSubmit(form, async (given) => {
   follow(started.data.jobId, given.get("name"));
 });
 
-await signedIn();
+// before the page is shown, or its button would have nothing to send
 const samples = await (await fetch(new URL("samples.json", import.meta.url))).json();
 let resume = { profile: { name: "" } };
 
@@ -33,6 +33,8 @@ choose.append(...Object.keys(samples).map((name) => h("option", {}, name)));
 choose.addEventListener("change", () => fill(structuredClone(samples[choose.value] ?? { profile: { name: "" } })));
 choose.value = Object.keys(samples)[0];
 choose.dispatchEvent(new Event("change"));
+
+await signedIn();
 await showEarlier();
 
 /** What the form does not show of a résumé stays as it is. */
