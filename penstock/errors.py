@@ -58,8 +58,8 @@ class UnknownKind(PenstockError, LookupError):
 class UnknownQueue(PenstockError, LookupError):
     """Nothing is known of the queue: no job, no setting, no application that declares it."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"there is no queue {name!r}{meant(name, known)}; --create makes it")
+    def __init__(self, name: str, known: Iterable[str], do: str = "--create makes it") -> None:
+        super().__init__(f"there is no queue {name!r}{meant(name, known)}; {do}")
         self.name = name
 
 

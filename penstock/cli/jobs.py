@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,9 +15,9 @@ from penstock.cli.db import on_database
 from penstock.cli.operate import agree, operate, operator
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
 from penstock.cli.output import err, out, print_json, print_record, print_table
-from penstock.cli.queues import Create, refuse_unknown_queue
+from penstock.cli.queues import Create, known_unless, refuse_unknown_queue
 from penstock.engine.commands import Action, SearchPage
-from penstock.errors import InvalidInput, UnknownJob
+from penstock.errors import InvalidInput, UnknownJob, UnknownQueue
 from penstock.job import Job, JobState
 from penstock.jobs import Filter
 from penstock.logs import counted, shown
@@ -44,10 +44,19 @@ def _filter(
     return {name: value for name, value in given.items() if value}  # type: ignore[return-value]
 
 
-def _refuse_everything(*chosen: object) -> None:
-    """Nobody changes every job by leaving out a word."""
-    if not any(chosen):
+def _chosen(app: Penstock, queue: list[str] | None, kind: list[str] | None, state: list[JobState] | None) -> Filter:
+    """Nobody changes every job by leaving out a word, or believes that nothing is left after a slip of the pen."""
+    if not (queue or kind or state):
         raise InvalidInput("ids", "name jobs, or choose them by --queue, --kind or --state")
+    for unknown in _unknown_among(app, queue):
+        raise unknown
+    return _filter(queue, kind, state)
+
+
+def _unknown_among(app: Penstock, queues: list[str] | None) -> Iterator[UnknownQueue]:
+    for name in queues or ():
+        if known := known_unless(app, name):
+            yield UnknownQueue(name, known, "`penstock queues list` shows them")
 
 
 def _tell_missed(named: list[UUID], changed: Sequence[UUID], why: str) -> None:
@@ -94,6 +103,8 @@ def list_(
         ],
         empty="no jobs",
     )  # fmt: skip
+    for unknown in _unknown_among(app, [] if page.jobs else queue):
+        err.print(f"{unknown}", highlight=False, markup=False, soft_wrap=True)
     if page.next and page.searched_back_to and len(page.jobs) < limit:
         err.print(f"looked back to {page.searched_back_to.astimezone():%Y-%m-%d %H:%M:%S}", style="dim")
     if page.next:
@@ -172,8 +183,7 @@ def retry(
         _tell_missed(ids, alive, "neither failed nor cancelled")
         many, about = len(alive), {"ids": alive}
     else:
-        _refuse_everything(queue, kind, state)
-        chosen = _filter(queue, kind, state)
+        chosen = _chosen(app, queue, kind, state)
         agree(app, "retry", "Retry {}?", yes=yes, **chosen)
         done = operate(app, "retry", {"queue": to_queue} if to_queue else {}, json, **chosen)
         many, about = done.done, {"operation": done.id}
@@ -201,8 +211,7 @@ def cancel(
         _tell_missed(ids, reached, "ended already")
         many, about, left = len(reached), {"ids": reached}, Filter(ids=reached)
     else:
-        _refuse_everything(queue, kind, state)
-        left = _filter(queue, kind, state)
+        left = _chosen(app, queue, kind, state)
         agree(app, "cancel", "Cancel {}?", yes=yes, **left)
         done = operate(app, "cancel", {}, json, **left)
         many, about = done.done, {"operation": done.id}
@@ -229,9 +238,7 @@ def purge(
     yes: Yes = False,
 ) -> None:
     """Delete finished jobs from history: the failed ones that fit, unless --state says otherwise. Cannot be undone."""
-    chosen: Filter = {"ids": ids, **_filter(None, None, state)} if ids else _filter(queue, kind, state)
-    if not ids:
-        _refuse_everything(queue, kind, state)
+    chosen: Filter = {"ids": ids, **_filter(None, None, state)} if ids else _chosen(app, queue, kind, state)
     agree(app, "purge", "Delete {} for good?", yes=yes, **chosen)
     purged = operate(app, "purge", {}, json, **chosen)
     if json:
@@ -255,9 +262,8 @@ def move(
 ) -> None:
     """Move jobs that have not started to another queue, by id or by filter: penstock jobs move slow --kind news."""
     refuse_unknown_queue(app, to_queue, create=create)
-    _change_waiting(
-        app, json, "move", {"queue": to_queue}, f"moved to {to_queue}", ids, _filter(queue, kind, state), yes
-    )
+    chosen = _filter(queue, kind, state) if ids else _chosen(app, queue, kind, state)
+    _change_waiting(app, json, "move", {"queue": to_queue}, f"moved to {to_queue}", ids, chosen, yes)
 
 
 @jobs.command()
@@ -275,7 +281,8 @@ def priority(
     """Give jobs that have not started another priority, by id or by filter: penstock jobs priority 10 --kind mail."""
     options = {"priority": checked_priority(number)}
     told = f"now of priority {number}"
-    _change_waiting(app, json, "set_priority", options, told, ids, _filter(queue, kind, state), yes)
+    chosen = _filter(queue, kind, state) if ids else _chosen(app, queue, kind, state)
+    _change_waiting(app, json, "set_priority", options, told, ids, chosen, yes)
 
 
 def _change_waiting(
@@ -283,7 +290,6 @@ def _change_waiting(
     filter: Filter, yes: bool,
 ) -> None:  # fmt: skip
     if not ids:
-        _refuse_everything(filter)
         agree(app, action, "Change {}?", yes=yes, **filter)
     changed = operate(app, action, options, json, **({**filter, "ids": ids} if ids else filter))
     if json:

@@ -112,6 +112,16 @@ def test_a_queue_nobody_knows_is_no_place_to_move_jobs_to(
     assert states() == before
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_slip_of_the_pen_is_no_queue_without_jobs(
+    penstock: Command, failed: list[str], states: States, command: list[str]
+) -> None:
+    before = states()
+    complaint = penstock.fails("jobs", *command, "-q", "mail", "-q", "pfd", "--yes")
+    assert complaint == "error: there is no queue 'pfd' (did you mean 'pdf'?); `penstock queues list` shows them\n"
+    assert states() == before
+
+
 def test_purge_asks_and_takes_no_for_an_answer(penstock: Command, failed: list[str], states: States) -> None:
     before = states()
     for arguments in (["-q", "mail"], [failed[0]], ["-q", "mail", "--json"]):

@@ -51,6 +51,13 @@ def test_list_says_when_there_is_nothing(penstock: Command) -> None:
     assert penstock.json("jobs", "list") == {"jobs": [], "next": None, "searched_back_to": None}
 
 
+def test_list_says_when_there_is_no_such_queue(penstock: Command, send: Send, failed: list[str]) -> None:
+    listed = penstock("jobs", "list", "-q", "mial")
+    assert (listed.exit_code, listed.stdout) == (0, "no jobs\n")
+    assert listed.stderr == "there is no queue 'mial' (did you mean 'mail'?); `penstock queues list` shows them\n"
+    assert penstock("jobs", "list", "-q", "mail", "-k", "other").stderr == ""
+
+
 def test_list_goes_page_by_page(penstock: Command, send: Send) -> None:
     ids = [str(handle.id) for handle in send.enqueue_many([{"to": str(n)} for n in range(5)])][::-1]
     first = penstock("jobs", "list", "-n", 2)
