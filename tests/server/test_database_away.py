@@ -80,6 +80,8 @@ async def test_requests_are_answered_in_time(
     api: Api, wire: Wire, fault: Callable[[Wire], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     await api.user().start("work")
+    # each has a connection that was good before, and waits or fails on that
+    await asyncio.gather(*(api.user().get("/api/usage") for _ in range(6)))
     fault(wire)
     await _all_away(api)
     assert (await api.user().get("/readyz")).status_code == 503

@@ -5,13 +5,14 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.waiting import Ready
 
 from penstock.engine.faults import UNSET, Outage, within
 from penstock.engine.postgres.errors import PostgresUnavailable
@@ -19,6 +20,7 @@ from penstock.errors import DatabaseUnavailable
 
 T = TypeVar("T")
 
+_READABLE = (Ready.R, Ready.RW)
 _NO_ANSWER = "no answer to an attempt to connect"
 _connect_by: ContextVar[float | None] = ContextVar("penstock connect by", default=None)
 
@@ -54,6 +56,26 @@ def cut_after(seconds: float | None, connection: "AsyncConnection") -> Iterator[
         yield
     finally:
         timer.cancel()
+
+
+@asynccontextmanager
+async def pipeline(connection: psycopg.AsyncConnection[Any]) -> AsyncIterator[None]:
+    """psycopg's own, but it ends in silence when the connection is lost: that would be a line in the log for each
+    request, and whoever asked gets the error anyway."""
+    lost: BaseException | None = None
+    try:
+        async with connection.pipeline():
+            try:
+                yield
+            except BaseException as error:
+                if not connection.closed:
+                    raise
+                lost = error
+    except psycopg.Error:
+        if lost is None:
+            raise
+    if lost is not None:
+        raise lost
 
 
 def cut(connection: "SyncConnection | AsyncConnection") -> None:
@@ -156,15 +178,23 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
         if contact is None or seconds is None:
             return await super().wait(gen, *args, **kwargs)
         watch = _Watch(self, contact, seconds)
+        heard = False
+
+        def listen(ready: object) -> None:
+            nonlocal heard
+            heard = heard or ready in _READABLE
+
         try:
-            answer = await super().wait(gen, *args, **kwargs)
+            answer = await super().wait(_looking(gen, listen), *args, **kwargs)
         except psycopg.OperationalError:
             if watch.unavailable is not None:
                 raise watch.unavailable from None
             raise
         finally:
             watch.end()
-        contact.answered_at = time.monotonic()
+        if heard:
+            # what a pipeline only keeps for later is not answered by anybody
+            contact.answered_at = time.monotonic()
         return answer
 
 

@@ -14,6 +14,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from penstock.engine.commands.command import Command
+from penstock.engine.postgres.connections import pipeline
 from penstock.engine.postgres.errors import translate
 from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Copy, Script, Statement
@@ -111,7 +112,7 @@ class AsyncActingAs:
 
     async def run(self, statement: Statement[T]) -> T:
         with explaining_roles():
-            async with self._connection.pipeline():
+            async with pipeline(self._connection):
                 await psycopg.AsyncCursor(self._connection).execute(ACT_AS, self._identity)
                 cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
                 await cursor.execute(in_schema(statement.text, self._schema).encode(), statement.params)

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from psycopg.rows import tuple_row
 from starlette.responses import Response
 
+from penstock.engine.postgres.connections import pipeline
 from penstock.engine.postgres.statement import Statement
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Services, caller_of, services_of
@@ -127,7 +128,7 @@ async def _body(request: Request) -> bytes:
 async def _run(services: Services, caller: Identity, statement: Statement[Answer], *, single: bool) -> Answer:
     """`single`: whatever has not one row is undone."""
     async with services.acting_as(caller) as connection:
-        async with connection.pipeline():
+        async with pipeline(connection):
             await connection.execute(_SETTINGS, [f"{STATEMENT_TIMEOUT * 1000:.0f}ms"])
             # not connection.cursor(): how rows are read is ours to say
             cursor: psycopg.AsyncCursor[Any] = psycopg.AsyncCursor(connection, row_factory=tuple_row)
