@@ -16,6 +16,7 @@ from penstock import Flow, JobState, NewJob, Penstock, batch
 from penstock.engine import commands as c
 from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
+from penstock.engine.bullmq.enqueue import unique_id
 from tests.kit import saying
 from tests.kit.redis import fresh_redis
 from tests.kit.until import soon, until
@@ -162,11 +163,13 @@ async def test_each_job_runs_once_while_both_sides_have_workers(
     target.job(kind="work")(there)
     await source.handler("work").aenqueue_many([{"n": n} for n in range(100)])
     loop = asyncio.get_running_loop()
+
+    def some_came(_: int) -> None:
+        loop.call_soon_threadsafe(came_over.set)
+
     async with working(source, {"default": 2}), working(target, {"default": 2}):
         await soon(at_work.wait())
-        moved = await asyncio.to_thread(
-            mover.move, source.engine, target.engine, "default", lambda _: loop.call_soon_threadsafe(came_over.set)
-        )
+        moved = await asyncio.to_thread(mover.move, source.engine, target.engine, "default", some_came)
         await until(lambda: ran.total() >= 100)
     assert 7 <= moved.jobs < 100
     assert ran == Counter(range(100))
@@ -192,3 +195,53 @@ async def test_snoozes_that_were_spent_are_not_had_again(both: tuple[Penstock, P
     await _snooze(redis)
     await asyncio.to_thread(mover.move, redis.engine, postgres.engine, "default")
     assert (await postgres.handle(job.id).arefresh()).max_snoozes == 1, "of three it has had two"
+
+
+async def _fail(app: Penstock) -> None:
+    lease = await app.engine.arun(c.OpenLease("fails"))
+    [held] = await app.engine.arun(c.Claim(lease, "default"))
+    failed = c.FailedAttempt(held.id, held.claims, c.AttemptError("no", retry_in=3600))
+    await app.engine.arun(c.Fail(lease, [failed]))
+    await app.engine.arun(c.CloseLease(lease))
+
+
+async def test_one_that_has_had_an_attempt_moves_to_a_redis_that_was_just_started(
+    both: tuple[Penstock, Penstock],
+) -> None:
+    postgres, redis = both
+    engine = redis.engine
+    assert isinstance(engine, BullmqEngine)
+    job = NewJob(kind="work", args=b'{"n":1}')
+    await postgres.engine.aenqueue([job])
+    await _fail(postgres)
+    await engine.session().client.script_flush()  # which knows no script yet
+    await asyncio.to_thread(mover.move, postgres.engine, engine, "default")
+    moved = await redis.handle(job.id).arefresh()
+    assert (moved.state, moved.attempt, moved.args) == (JobState.SCHEDULED, 1, {"n": 1})
+
+
+async def test_one_whose_unique_key_is_taken_there_comes_without_it(both: tuple[Penstock, Penstock]) -> None:
+    for source, target in (both, both[::-1]):
+        there, here = (NewJob(kind="work", unique_key="k") for _ in range(2))
+        await source.engine.aenqueue([here])
+        await _fail(source)
+        await target.engine.aenqueue([there])
+        assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1, 0)
+        came, was = [await target.handle(job.id).arefresh() for job in (here, there)]
+        assert (came.unique_key, was.unique_key) == (None, "k")
+        assert came.attempt == 1 or came.max_attempts == here.max_attempts - 1
+        await target.jobs.acancel(came.id, was.id)
+
+
+async def test_two_of_one_unique_key_move_to_a_database_that_allows_one(both: tuple[Penstock, Penstock]) -> None:
+    """On BullMQ they can be there: Node retries a job without asking who has its key by now."""
+    postgres, redis = both
+    engine = redis.engine
+    assert isinstance(engine, BullmqEngine)
+    first, second = (NewJob(kind="work", unique_key="k") for _ in range(2))
+    await engine.aenqueue([first])
+    await engine.session().client.delete(f"{engine.session().keys('default').base}de:{unique_id(first)}")
+    await engine.aenqueue([second])
+    assert await asyncio.to_thread(mover.move, engine, postgres.engine, "default") == mover.Moved(2, 0)
+    keys = {job.unique_key for job in (await postgres.jobs.alist()).jobs}
+    assert keys == {None, "k"}

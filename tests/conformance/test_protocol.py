@@ -12,7 +12,7 @@ from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.http import HttpEngine
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.engine.protocol import Ears, Engine
-from penstock.errors import DuplicateKey, EngineCannot
+from penstock.errors import DuplicateKey, EngineCannot, UniqueKeyTaken
 from penstock.job import ClaimedJob, Lease, NewJob, new_job_id
 from tests.conformance.conftest import Bench, hears
 from tests.kit.until import soon
@@ -80,6 +80,25 @@ async def test_tenants_and_kinds_do_not_meet_in_a_unique_key(bench: Bench) -> No
         assert (again.id, again.created) == (job.id, False)
     with pytest.raises(DuplicateKey):
         await bench.app.engine.aenqueue([replace(jobs[0], id=new_job_id(), unique_key="l") for _ in range(2)])
+
+
+async def test_no_job_comes_back_while_another_has_its_unique_key(bench: Bench) -> None:
+    app = bench.app
+    first, plain = await bench.add(unique_key="k"), await bench.add()
+    await app.jobs.acancel(first.id, plain.id)
+    second = await bench.add(unique_key="k")
+    assert second.created
+    with pytest.raises(UniqueKeyTaken, match="another work holds it"):
+        await app.jobs.aretry(first.id)
+    assert await app.jobs.aretry_where(state="cancelled") == [plain.id], "the others do"
+    await app.jobs.acancel(second.id)
+    with pytest.raises(UniqueKeyTaken):
+        await app.jobs.aretry(first.id, second.id)
+    assert await app.jobs.aretry(first.id) == [first.id]
+    again = await bench.add(unique_key="k")
+    assert (again.id, again.created) == (first.id, False), "it has its key again"
+    await app.jobs.acancel(first.id)
+    assert (await bench.add(unique_key="k")).created, "and has left it with its end"
 
 
 @hears

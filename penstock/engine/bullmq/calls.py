@@ -184,5 +184,15 @@ def remember(keys: QueueKeys, id: str, token: str, *fields: Any) -> RedisCall:
     return _script("remember", [keys[id], keys.lock(id)], token, *fields)
 
 
+def hold_key(keys: QueueKeys, id: str, unique: str) -> RedisCall:
+    """Ours: the unique key of a job that has come back is its own again."""
+    return _script("holdKey", [keys[id], unique], id)
+
+
+def count_on(keys: QueueKeys, id: str, name: str, count: int) -> RedisCall:
+    """Ours: how much a job has had of something before it came here, if it has come."""
+    return _script("countOn", [keys[id]], name, count)
+
+
 def _fields(fields: Mapping[str, Any]) -> bytes:
     return _pack([word for pair in fields.items() for word in pair])

@@ -127,15 +127,21 @@ class BullmqMover:
         await meet(session, [queue])
         there = {job.id for job in await existing(session, plain_jobs)}
         for moved, job in zip(jobs, plain_jobs, strict=True):
-            if job.id not in there:
-                created = int(moved.created_at.timestamp() * 1000)
-                opts = options_of(job)
-                if "delay" in opts:
-                    opts["delay"] += now_ms() - created
-                added = Addition(keys, str(job.id), job.kind, job.args, opts, created)
-                spent = {"atm": moved.attempt, SNOOZES: moved.snoozes}
-                had = [plain("HSET", keys[str(job.id)], name, count) for name, count in spent.items() if count]
-                await session.many([added.call(), *had], together=True)
+            if job.id not in there and not await self._add(keys, moved, job):
+                # its unique key is another's here: it comes without, for both were enqueued
+                await self._add(keys, moved, replace(job, unique_key=None))
+
+    async def _add(self, keys: QueueKeys, moved: MovedJob, job: NewJob) -> bool:
+        """False when its unique key stands for another job."""
+        id, created = str(job.id), int(moved.created_at.timestamp() * 1000)
+        opts = options_of(job)
+        if "delay" in opts:
+            opts["delay"] += now_ms() - created
+        steps = [Addition(keys, id, job.kind, job.args, opts, created).call()]
+        had = {"atm": moved.attempt, SNOOZES: moved.snoozes}
+        steps += [calls.count_on(keys, id, name, count) for name, count in had.items() if count]
+        added, *_ = await self._session().many(steps, together=True)
+        return bool(added == id)
 
     async def _let_go(self, queue: str, ids: Sequence[UUID]) -> None:
         session, keys = self._session(), self._session().keys(queue)

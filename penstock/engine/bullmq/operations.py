@@ -70,7 +70,7 @@ async def operate(session: Session, asked: c.StartOperation) -> c.Operation:
 async def _change(session: Session, action: str, ids: list[UUID], options: Mapping[str, Any]) -> list[UUID]:
     match action:
         case "retry":
-            return await changes.retry(session, ids, options.get("queue"))
+            return await changes.retry(session, ids, options.get("queue"), leave_taken=True)
         case "cancel":
             return await changes.cancel(session, ids, options.get("reason") or "cancelled")
         case "set_priority":
@@ -87,7 +87,7 @@ async def _remove(session: Session, ids: list[UUID]) -> list[UUID]:
 
 async def retry_where(session: Session, asked: c.RetryWhere) -> list[UUID]:
     jobs = await _chosen(session, "retry", asked.filter)
-    return await changes.retry(session, [job.id for job in jobs], asked.queue)
+    return await changes.retry(session, [job.id for job in jobs], asked.queue, leave_taken=True)
 
 
 async def purge_where(session: Session, asked: c.PurgeWhere) -> int:

@@ -23,7 +23,7 @@ from penstock.errors import InvalidInput
 if TYPE_CHECKING:
     from bullmq import Queue
 
-_OURS = ("takeThis", "remember")
+_OURS = ("takeThis", "remember", "countOn", "holdKey")
 
 
 class Session:
@@ -103,6 +103,8 @@ class Session:
                 if len(words) == 1:
                     answers = [await self.client.execute_command(*words[0])]
                 else:
+                    if together:
+                        await self._expect({digests[call.script] for call in calls if call.script is not None})
                     pipeline = self.client.pipeline(transaction=together)
                     for each in words:
                         pipeline.execute_command(*each)
@@ -132,6 +134,11 @@ class Session:
         if self.timeout is None:
             return None
         return max(0.0, self.timeout - (time.monotonic() - max(began, self._answered_at)))
+
+    async def _expect(self, scripts: set[str]) -> None:
+        """Before a transaction: one that is missed in it leaves the rest to happen, and would come after that."""
+        if scripts and not all(await self.client.script_exists(*scripts)):
+            await self._load(time.monotonic())
 
     async def _load(self, missed_at: float) -> None:
         """Of many who miss the scripts at once, one loads them."""

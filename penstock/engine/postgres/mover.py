@@ -77,8 +77,17 @@ class PostgresMover:
         there = set(self._engine.run(ExistingIds([each.job.id.bytes for each in jobs])))
         # what it has had of its attempts and snoozes is not to be had again
         new = [_with_what_is_left(each) for each in jobs if each.job.id not in there]
-        if new:
-            self._engine.enqueue(new)
+        # whose unique key is another's comes without, for both were enqueued
+        keys: set[object] = set()
+        for number, job in enumerate(new):
+            key = job.kind, job.owner, job.org, job.unique_key
+            if job.unique_key is not None and key in keys:
+                new[number] = replace(job, unique_key=None)
+            keys.add(key)
+        enqueued = self._engine.enqueue(new) if new else ()
+        unkeyed = [replace(job, unique_key=None) for job, each in zip(new, enqueued, strict=True) if not each.created]
+        if unkeyed:
+            self._engine.enqueue(unkeyed)
 
     def let_go(self, queue: str, ids: Sequence[UUID]) -> None:
         self._engine.run(Statement(_LET_GO, [list(ids), _aside(queue)], all_rows))
