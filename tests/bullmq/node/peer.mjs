@@ -34,9 +34,10 @@ const commands = {
   async work({ lock = 30000, only, concurrency = 5 }) {
     const run = async (job) => (only && !only.includes(job.name) ? handlers.hangs(job) : handlers[job.name](job));
     const locks = { lockDuration: lock, stalledInterval: lock / 2 };
-    const worker = new Worker(queue, run, { ...options, ...locks, concurrency });
+    const worker = new Worker(queue, run, { ...options, ...locks, concurrency, autorun: false });
     worker.on("error", (error) => say({ error: error.message }));
     await worker.waitUntilReady();
+    worker.run(); // what its jobs say comes after the answer
     return "working";
   },
   async add({ jobs }) {
