@@ -6,7 +6,7 @@ import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -157,3 +157,36 @@ def _of_one_job(
         raise InvalidInput(parameters[0].name, f"of a batch handler must be a list, not {hint!r}")
     [one] = typing.get_args(hint) or (Any,)
     return {parameters[0].name: one}
+
+
+def as_of_one_job(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A batch handler's function as a single job of it has it: takes what that was given, returns what came of it, and
+    says so by its annotations."""
+    many = inspect.signature(function)
+    hints = _type_hints(function)
+    [(name, parameter)] = many.parameters.items()
+    [item] = _of_one_job(function, [parameter], False, hints).values()
+    listed = hints.get("return", Any)
+    is_list = typing.get_origin(listed) in (list, collections.abc.Sequence)
+    result = typing.get_args(listed)[0] if is_list else None if listed is type(None) else Any
+
+    def one(*args: Any, **kwargs: Any) -> Any:
+        return _only(function([*args, *kwargs.values()]))
+
+    async def one_async(*args: Any, **kwargs: Any) -> Any:
+        return _only(await function([*args, *kwargs.values()]))
+
+    of_one: Any = one_async if inspect.iscoroutinefunction(function) else one
+    of_one.__name__ = function.__name__
+    of_one.__annotations__ = {name: item, "return": result}
+    of_one.__signature__ = inspect.Signature([parameter.replace(annotation=item)], return_annotation=result)
+    return cast("Callable[..., Any]", of_one)
+
+
+def _only(results: Sequence[Any] | None) -> Any:
+    if results is None:
+        return None
+    [result] = results
+    if isinstance(result, Exception):
+        raise result
+    return result

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
-from penstock.arguments import Arguments
+from penstock.arguments import Arguments, as_of_one_job
 from penstock.backoff import Backoff, Errors, RetryRule
 from penstock.context import Context, SyncContext
 from penstock.dedupe import PLACEHOLDER, dedupe_key, fill_key
@@ -143,6 +143,7 @@ class Handler(Generic[P, R]):
         self.options = options
         self.retry_rule = RetryRule.of(options.retry_on, options.no_retry_on)
         self.arguments = Arguments(function, batch=options.batch is not None)
+        self._of_one_job = function if options.batch is None else as_of_one_job(function)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.engine = engine
@@ -185,7 +186,7 @@ class Handler(Generic[P, R]):
         """The job as a value, checked but not enqueued: for flows, batches, app.enqueue_many and ctx.gather."""
         encoded = self.arguments.encode(args, kwargs, self._max_payload)
         job = self._with_keys(replace(self._stamped(), id=new_job_id(), args=encoded))
-        return PreparedJob(**{name: getattr(job, name) for name in _FIELDS}, function=self.function)
+        return PreparedJob(**{name: getattr(job, name) for name in _FIELDS}, function=self._of_one_job)
 
     def encode(self, args: Mapping[str, object]) -> bytes:
         """Arguments by name as JSON that the handler will accept."""
@@ -203,11 +204,11 @@ class Handler(Generic[P, R]):
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Enqueues a job; commits at once, or with the caller's transaction when `using(connection=…)`."""
         [enqueued] = self.engine.enqueue(self._single(args, kwargs), self._connection)
-        return JobHandle(self.engine, enqueued.id, enqueued.created, self.function)
+        return JobHandle(self.engine, enqueued.id, enqueued.created, self._of_one_job)
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         [enqueued] = await self.engine.aenqueue(self._single(args, kwargs), self._connection)
-        return JobHandle(self.engine, enqueued.id, enqueued.created, self.function)
+        return JobHandle(self.engine, enqueued.id, enqueued.created, self._of_one_job)
 
     def enqueue_many(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> JobHandles[R]:
         """Enqueues a job for each mapping of arguments, all or none. By COPY: 10,000 take a fraction of a second.
@@ -216,11 +217,11 @@ class Handler(Generic[P, R]):
         send.enqueue_many(send.prepare(to=each) for each in addresses).
         """
         enqueued = self.engine.enqueue(self._bulk(calls), self._connection)
-        return JobHandles(self.engine, enqueued, self.function)
+        return JobHandles(self.engine, enqueued, self._of_one_job)
 
     async def aenqueue_many(self, calls: Iterable[Mapping[str, Any]] | Iterable[NewJob]) -> JobHandles[R]:
         enqueued = await self.engine.aenqueue(self._bulk(calls), self._connection)
-        return JobHandles(self.engine, enqueued, self.function)
+        return JobHandles(self.engine, enqueued, self._of_one_job)
 
     def _single(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Work:
         return self._work([self.arguments.encode(args, kwargs, self._max_payload)])

@@ -3,12 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from penstock import (
     Backoff,
+    CallFailed,
     Context,
     Fail,
     InvalidInput,
@@ -20,6 +22,7 @@ from penstock import (
     Penstock,
     Snooze,
 )
+from penstock.testing import arun_inline
 from tests.kit.until import until
 from tests.kit.working import working
 
@@ -59,10 +62,40 @@ async def test_many_jobs_take_few_calls_and_no_call_more_than_its_size(app: Pens
     handler = app.job(kind="double", batch=10)(double if sync else double_async)
     handles = await handler.aenqueue_many(numbers(95))
     async with working(app, {"default": 1}):
-        assert [await app.handle(handle.id).aresult(SOON) for handle in handles] == [2 * n for n in range(95)]
+        assert [await handle.aresult(SOON) for handle in handles] == [2 * n for n in range(95)]
     assert sorted(number for call in calls for number in call) == list(range(95))
     assert max(map(len, calls)) == 10
     assert len(calls) < 20
+
+
+async def test_what_a_batch_handler_gives_for_each_job_is_of_its_type_for_whoever_calls_it(app: Penstock) -> None:
+    @app.job(batch=10)
+    def at(hours: list[int]) -> list[datetime]:
+        return [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in hours]
+
+    @app.job(batch=10, max_attempts=1)
+    async def halve(numbers: list[int]) -> Sequence[int | Exception]:
+        return [ValueError("odd") if number % 2 else number // 2 for number in numbers]
+
+    @app.job(batch=10)
+    def note(words: list[str]) -> None: ...
+
+    @app.job
+    async def call(ctx: Context) -> list[object]:
+        times = await ctx.gather(*(at.prepare(hour) for hour in (1, 2)))
+        halves = await ctx.gather(halve.prepare(4), halve.prepare(3), return_exceptions=True)
+        return [
+            [time.hour for time in times],
+            [each.error if isinstance(each, CallFailed) else each for each in halves],
+            await ctx.call(note, "a"),
+        ]
+
+    expected = [[1, 2], [2, "odd"], None]
+    one, single, [many] = await call.aenqueue(), await at.aenqueue(3), await at.aenqueue_many([{"hours": 4}])
+    async with working(app, {"default": 2}):
+        assert await one.aresult(SOON) == expected
+        assert [(await each.aresult(SOON)).hour for each in (single, many)] == [3, 4]
+    assert (await arun_inline(call)).output == expected
 
 
 async def test_a_batch_holds_one_slot(app: Penstock) -> None:
