@@ -69,7 +69,7 @@ class Kinds:
         try:
             return self.handlers[kind]
         except KeyError:
-            raise UnknownKind(kind, self.handlers) from None
+            raise UnknownKind(kind, {*self.handlers, *self.flows} - {kind}) from None
 
     def jobs_of(self, work: NewJob | Flow) -> list[NewJob]:
         """Each of which has a handler here."""

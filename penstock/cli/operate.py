@@ -12,7 +12,7 @@ from penstock.cli.output import ask
 from penstock.cli.progress import bar
 from penstock.engine import commands
 from penstock.engine.commands import Action, Operation
-from penstock.errors import PenstockError
+from penstock.errors import InvalidInput, PenstockError
 from penstock.jobs import Filter
 from penstock.logs import counted
 from penstock.operations import Operator
@@ -35,9 +35,11 @@ def operator(app: Penstock) -> Operator:
 
 
 def agree(app: Penstock, action: Action, question: str, *, yes: bool, **filter: Unpack[Filter]) -> None:
-    """Says how many it is about, and asks; `question` has a place for that."""
+    """Says how many it is about, and asks; `question` has a place for that. About none there is nothing to ask."""
     if not yes:
         seen = app.operations.preview(action, **filter)
+        if seen.exact and not seen.jobs:
+            raise InvalidInput("filter", "no such job fits; `penstock jobs list` with it shows which there are")
         many = counted(seen.jobs, "job") if seen.exact else f"at least {counted(seen.jobs, 'job')}"
         ask(question.format(many), yes=False)
 

@@ -22,6 +22,7 @@ REFUSALS: list[tuple[str, str, dict[str, str]]] = [
     # what is typed, how the complaint ends, what is in the environment besides
     (f"jobs show {ID}", "`penstock jobs list` shows those that there are", {}),
     ("jobs retry", "choose them by --queue, --kind or --state", {}),
+    ("jobs retry -k nothing", "`penstock jobs list` with it shows which there are", {}),
     ("jobs move mial -k send -y", r"\(did you mean 'mail'\?\); --create makes it", {}),
     (f"artifacts show {ID}", "`penstock artifacts list` shows those that there are", {}),
     (f"artifacts url {ID}", "`penstock artifacts list` shows those that there are", {}),
@@ -41,6 +42,7 @@ REFUSALS: list[tuple[str, str, dict[str, str]]] = [
     ("enqueue send --from nofile --wait", "leave it out with --from", {}),
     ("enqueue send --run-at soon", r"must be a time such as 2026-12-24T18:00\+01:00, not 'soon'", {}),
     ("enqueue sned --app refusing", r"\(did you mean 'send'\?\); name a kind of that application, .*", {}),
+    ("enqueue send_al --app refusing", r"\(did you mean 'send_all'\?\); name a kind of that application, .*", {}),
     ("enqueue send {} --app refusing", "to: is missing; .*|.*`to`.*|.*missing.*", {}),
     ("worker refusing:nothing", "is no such name: write refusing:app", {}),
     ("worker refusing:send", "is no Penstock application: write refusing:app", {}),
@@ -103,7 +105,8 @@ def logging_as_it_was() -> Iterator[None]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, app: Penstock, send: Handler[..., None]) -> None:
     """Where applications are, some of which cannot be loaded; the database has a queue `mail` and a schedule."""
     own = "from penstock import Penstock\n"
-    (tmp_path / "refusing.py").write_text(f"{own}app = Penstock()\n@app.job\ndef send(to: str) -> None: ...\n")
+    jobs = "@app.job\ndef send(to: str) -> None: ...\n@app.flow()\ndef send_all() -> None: ...\n"
+    (tmp_path / "refusing.py").write_text(f"{own}app = Penstock()\n{jobs}")
     (tmp_path / "refusing2.py").write_text(f"{own}app = Penstock()\n@app.job\ndef send(to: str) -> None: ...\n")
     (tmp_path / "twice.py").write_text(f"{own}one = Penstock()\ntwo = Penstock()\n")
     (tmp_path / "broken.py").write_text("import something_that_is_not_there\n")
