@@ -2,8 +2,8 @@
 
 Some hundreds poll and some thousands hold streams, each on a job of their own, against API processes as `penstock
 server` runs them, on the loopback. Of a poll, a start, a stream and an update it tells the CPU of the API and of
-Postgres, memory, transactions and how long it took. Writes bench/results/clients.json, and into docs/scale.md between
-its marks what follows for a million. CPU is counted, not time: other programs of the machine add little to it.
+Postgres, memory, transactions and how long it took. Writes bench/results/clients.json and, of a run at the usual sizes,
+what follows for a million into docs/scale.md. CPU is counted, not time: other programs of the machine add little to it.
 """
 
 import argparse
@@ -269,16 +269,25 @@ def written(costs: dict[str, Any], clients: int) -> str:
     return "\n".join(rows)
 
 
+USUAL = {"clients": 1_000_000, "pollers": 300, "streams": 4_000, "processes": 2, "seconds": 20.0}
+"""Sizes of a run that the page is about."""
+
+
+def is_whole(chosen: argparse.Namespace) -> bool:
+    return all(getattr(chosen, name) == size for name, size in USUAL.items())
+
+
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clients", type=figures.at_least(1), default=1_000_000, help="for which needs are told")
-    parser.add_argument("--pollers", type=figures.at_least(10), default=300, help="clients that poll every second")
-    parser.add_argument("--streams", type=figures.at_least(10), default=4_000, help="of each API process")
-    parser.add_argument("--processes", type=figures.at_least(1), default=2, help="API processes")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
-    parser.add_argument("--page", type=Path, default=PAGE, help="that is written into")
+    parser.add_argument("--clients", type=figures.at_least(1), help="for which needs are told")
+    parser.add_argument("--pollers", type=figures.at_least(10), help="clients that poll every second")
+    parser.add_argument("--streams", type=figures.at_least(10), help="of each API process")
+    parser.add_argument("--processes", type=figures.at_least(1), help="API processes")
+    parser.add_argument("--seconds", type=float, help="of each measurement")
+    parser.add_argument("--page", type=Path, help="that is written into (else docs/scale.md, of a run at these sizes)")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of the server")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.set_defaults(**USUAL)
     return parser.parse_args(arguments)
 
 
@@ -301,9 +310,11 @@ def main() -> None:
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
     chosen.results.write_text(json.dumps(found, indent=2) + "\n")
     text = written(found, chosen.clients)
-    pages.write_between(chosen.page, BEGIN, END, text)
     console.print(text, markup=False)
-    console.print(f"written to {chosen.results} and {chosen.page}")
+    console.print(f"written to {chosen.results}")
+    if page := chosen.page or (PAGE if is_whole(chosen) else None):
+        pages.write_between(page, BEGIN, END, text)
+        console.print(f"and to {page}")
 
 
 def _postmaster(url: str) -> int:

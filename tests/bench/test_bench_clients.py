@@ -63,6 +63,11 @@ def test_the_figures_are_written_between_the_marks_and_nowhere_else(tmp_path: Pa
         pages.write_between(page, clients.BEGIN, clients.END, "")
 
 
+@pytest.mark.parametrize(("asked", "whole"), [([], True), (["--streams", "40"], False), (["--seconds", "2"], False)])
+def test_a_short_run_leaves_the_page_alone(asked: list[str], whole: bool) -> None:
+    assert clients.is_whole(clients.options(asked)) is whole
+
+
 @pytest.mark.slow
 def test_the_clients_benchmark_measures_polls_starts_and_streams(tmp_path: Path) -> None:
     page, results = tmp_path / "scale.md", tmp_path / "clients.json"
