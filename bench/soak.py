@@ -292,6 +292,7 @@ def main() -> None:
     console = Console()
     state = begun(chosen, console)
     state.runs += 1
+    state.write(chosen.folder, state.ledger(chosen.folder))
     settings = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     try:
