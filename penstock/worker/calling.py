@@ -16,7 +16,7 @@ from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
 from penstock.outcome import Cancel, Snooze, Suspended
 from penstock.storage import Keeper
-from penstock.worker.process import Children
+from penstock.worker.process import HandlerProcesses
 from penstock.worker.run import (
     Cancelled,
     Ending,
@@ -60,7 +60,7 @@ class Calls:
         keeper: Keeper | None = None,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock")
-        self._children = Children(engine, self._threads, keeper)
+        self._children = HandlerProcesses(engine, self._threads, keeper)
         self.batches: dict[str, BatchCall] = {}
         self.singles: dict[str, Call] = {}
         for kind, handler in handlers.items():
@@ -194,7 +194,7 @@ class ProcessCall:
         engine: Engine,
         note: Note,
         middleware: Sequence[Middleware],
-        children: Children,
+        children: HandlerProcesses,
     ) -> None:
         self.timeout = handler.options.timeout
         self.retry = handler.retry_rule

@@ -25,7 +25,7 @@ CLEANUP = 0.7
 """Seconds a handler has to clean up when its job is cancelled or its time is over."""
 
 
-class Child:
+class HandlerProcess:
     """A process that runs one job at a time."""
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class Child:
         self.connection.close()
 
 
-class Children:
+class HandlerProcesses:
     """Idle processes, kept for the next job."""
 
     def __init__(self, engine: Engine, threads: ThreadPoolExecutor, keeper: Keeper | None = None) -> None:
         self._engine = engine
         self._storage = keeper.storage.elsewhere if isinstance(keeper, StoreKeeper) else None
         self._threads = threads
-        self._idle: list[Child] = []
+        self._idle: list[HandlerProcess] = []
 
     async def call(self, handler: Handler[..., Any], run: Run, report: Callable[[dict[str, Any]], None]) -> Ending:
         loop = asyncio.get_running_loop()
         # started here and not in a thread: the child ends with the thread that started it
-        child = self._idle.pop() if self._idle else Child()
+        child = self._idle.pop() if self._idle else HandlerProcess()
         order = Order(
             handler.function.__module__, handler.function.__qualname__, run.job, run.lease, self._engine.place,
             self._storage, handler.retry_rule, handler.options.version,

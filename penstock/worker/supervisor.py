@@ -41,7 +41,7 @@ _SHORT_LIFE = 5.0
 _LONGEST_PAUSE = 30.0
 
 
-class Child:
+class WorkerProcess:
     """One worker process, replaced whenever it dies."""
 
     def __init__(self, command: Sequence[str], engine: Engine, place: int) -> None:
@@ -141,8 +141,8 @@ class Supervisor:
         self._queues = queues
         self._least = least
         self._most = most
-        self._children: list[Child] = []
-        self._leaving: list[Child] = []
+        self._children: list[WorkerProcess] = []
+        self._leaving: list[WorkerProcess] = []
         self._stopping = asyncio.Event()
 
     async def run(self) -> int:
@@ -181,7 +181,7 @@ class Supervisor:
     def _add(self) -> None:
         taken = {child.place for child in self._children + self._leaving if not child.task.done()}
         place = next(place for place in range(len(taken) + 1) if place not in taken)
-        self._children.append(Child(self._command, self._engine, place))
+        self._children.append(WorkerProcess(self._command, self._engine, place))
 
     async def _follow_load(self) -> None:
         loop = asyncio.get_running_loop()

@@ -26,7 +26,7 @@ of sixteen chapters would be six screens wide."""
 _SWEEPS = 4
 
 
-class Part(NamedTuple):
+class StateShare(NamedTuple):
     """Of several jobs drawn as one: those in a state, as a part of the line below them."""
 
     state: str
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     width: float
 
 
-class Node(NamedTuple):
+class DrawnJob(NamedTuple):
     """A job, or several of a kind and phase."""
 
     x: float
@@ -47,7 +47,7 @@ class Node(NamedTuple):
     jobs: int
     told: str
     """All of it in words."""
-    parts: Sequence[Part] = ()
+    parts: Sequence[StateShare] = ()
 
 
 class Edge(NamedTuple):
@@ -59,7 +59,7 @@ class Edge(NamedTuple):
 class Drawing(NamedTuple):
     width: float
     height: float
-    nodes: Sequence[Node]
+    nodes: Sequence[DrawnJob]
     edges: Sequence[Edge]
 
 
@@ -141,7 +141,7 @@ def _drawn(
 ) -> Drawing:
     widest = max((len(layer) for layer in layers), default=1)
     width = widest * (WIDTH + BESIDE) - BESIDE
-    nodes: dict[Key, Node] = {}
+    nodes: dict[Key, DrawnJob] = {}
     for depth, layer in enumerate(layers):
         left = (width - (len(layer) * (WIDTH + BESIDE) - BESIDE)) / 2
         for index, key in enumerate(layer):
@@ -150,11 +150,11 @@ def _drawn(
     return Drawing(width, len(layers) * (HEIGHT + BELOW) - BELOW, list(nodes.values()), edges)
 
 
-def _node(x: float, y: float, jobs: Sequence[FlowJob]) -> Node:
+def _node(x: float, y: float, jobs: Sequence[FlowJob]) -> DrawnJob:
     first, x, y = jobs[0], round(x, 1), round(y, 1)
     if len(jobs) == 1:
         title, note = first.name or first.kind, first.phase or (first.kind if first.name else first.state)
-        return Node(
+        return DrawnJob(
             x, y, _short(title), _short(note), first.state, first.percent, f"/jobs/{first.id}", 1,
             f"{title}, {note}, {first.state.value}",
         )  # fmt: skip
@@ -166,19 +166,19 @@ def _node(x: float, y: float, jobs: Sequence[FlowJob]) -> Node:
     # there is room for two: the line below them tells the others by colours
     two = [shown, *(state for state, _ in counts.most_common() if state != shown)][:2]
     told = f"{title}, {_counted(counts, counts)}"
-    return Node(x, y, title, _counted(counts, two), shown, percent, path, len(jobs), told, _parts(counts))
+    return DrawnJob(x, y, title, _counted(counts, two), shown, percent, path, len(jobs), told, _parts(counts))
 
 
 def _counted(counts: Mapping[str, int], states: Collection[str]) -> str:
     return ", ".join(f"{counts[state]} {state}" for state in IN_ORDER if state in states)
 
 
-def _parts(counts: Mapping[str, int]) -> list[Part]:
+def _parts(counts: Mapping[str, int]) -> list[StateShare]:
     parts, x, all = [], 0.0, sum(counts.values())
     for state in IN_ORDER:
         if state in counts:
             width = LINE * counts[state] / all
-            parts.append(Part(state, round(x, 1), round(width, 1)))
+            parts.append(StateShare(state, round(x, 1), round(width, 1)))
             x += width
     return parts
 
@@ -191,7 +191,7 @@ def _short(text: str, most: int = 22) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _edge(start: Node, end: Node) -> Edge:
+def _edge(start: DrawnJob, end: DrawnJob) -> Edge:
     x, y = start.x + WIDTH / 2, start.y + HEIGHT
     to_x, to_y = end.x + WIDTH / 2, end.y
     middle = (y + to_y) / 2

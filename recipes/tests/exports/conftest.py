@@ -8,7 +8,7 @@ import pytest
 
 from exports.asking import Exports, serving
 from penstock import Penstock
-from penstock.worker.process import Child, Children
+from penstock.worker.process import HandlerProcess, HandlerProcesses
 from penstock_recipes.exports import install
 
 
@@ -27,8 +27,8 @@ async def exports(url: str, files: Path) -> AsyncIterator[Exports]:
 
 
 @pytest.fixture(scope="package")
-def loaded_processes() -> Iterator[list[Child]]:
-    kept: list[Child] = []
+def loaded_processes() -> Iterator[list[HandlerProcess]]:
+    kept: list[HandlerProcess] = []
     yield kept
     for child in kept:
         child.close()
@@ -37,14 +37,14 @@ def loaded_processes() -> Iterator[list[Child]]:
 
 
 @pytest.fixture
-def kept_processes(loaded_processes: list[Child], monkeypatch: pytest.MonkeyPatch) -> None:
+def kept_processes(loaded_processes: list[HandlerProcess], monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker's processes for handlers outlive it, for the workers of the next tests: each takes half a second of a
     processor to load what sets pages."""
-    begin = Children.__init__
+    begin = HandlerProcesses.__init__
 
-    def begin_with_them(self: Children, *given: Any) -> None:
+    def begin_with_them(self: HandlerProcesses, *given: Any) -> None:
         begin(self, *given)
         self._idle = loaded_processes
 
-    monkeypatch.setattr(Children, "__init__", begin_with_them)
-    monkeypatch.setattr(Children, "close", lambda _: None)
+    monkeypatch.setattr(HandlerProcesses, "__init__", begin_with_them)
+    monkeypatch.setattr(HandlerProcesses, "close", lambda _: None)

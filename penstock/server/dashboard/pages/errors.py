@@ -27,7 +27,7 @@ class Bar(NamedTuple):
     told: str
 
 
-class Row(NamedTuple):
+class ErrorRow(NamedTuple):
     group: ErrorGroup
     bars: Sequence[Bar]
     told: str
@@ -53,7 +53,7 @@ async def errors(look: Look) -> Context:
     }
 
 
-def row_of(group: ErrorGroup, since: datetime, now: datetime) -> Row:
+def row_of(group: ErrorGroup, since: datetime, now: datetime) -> ErrorRow:
     """With each hour from then until now as a bar, the tallest as high as the drawing."""
     hours = int((now - since) / HOUR) + 1
     counts = [0] * hours
@@ -68,4 +68,4 @@ def row_of(group: ErrorGroup, since: datetime, now: datetime) -> Row:
         for place, count in enumerate(counts) if count
     ]  # fmt: skip
     recent, before = sum(counts[-hours // 4 :]), sum(counts[: -hours // 4])
-    return Row(group, bars, f"{recent} in the last quarter of the time, {before} before")
+    return ErrorRow(group, bars, f"{recent} in the last quarter of the time, {before} before")

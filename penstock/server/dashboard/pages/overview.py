@@ -24,7 +24,7 @@ class Figure(NamedTuple):
     tone: str = ""
 
 
-class Part(NamedTuple):
+class BarPart(NamedTuple):
     """Of a bar, in per cent."""
 
     name: str
@@ -43,7 +43,7 @@ class QueueRow:
     oldest: float | None
     limit: int | None
     workers: int
-    parts: Sequence[Part]
+    parts: Sequence[BarPart]
     exact: bool
 
     @property
@@ -97,12 +97,12 @@ def _row(queue: Queue, workers: int, deepest: int) -> QueueRow:
     )  # fmt: skip
 
 
-def _parts(whole: int, **counts: int) -> list[Part]:
+def _parts(whole: int, **counts: int) -> list[BarPart]:
     parts, start = [], 0.0
     for name, count in counts.items():
         width = round(100 * count / whole, 2) if whole else 0.0
         if count:
-            parts.append(Part(name, round(start, 2), max(width, 0.5)))
+            parts.append(BarPart(name, round(start, 2), max(width, 0.5)))
         start += width
     return parts
 

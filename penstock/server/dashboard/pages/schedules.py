@@ -16,7 +16,7 @@ AHEAD = 3
 ON_A_PAGE = 50
 
 
-class Row(NamedTuple):
+class ScheduleRow(NamedTuple):
     schedule: RecordedSchedule
     ticks: Sequence[datetime]
 
@@ -27,7 +27,7 @@ async def schedules(look: Look) -> Context:
     recorded = await look.run(commands.ListSchedules(after=after, most=ON_A_PAGE + 1))
     shown = recorded.schedules[:ON_A_PAGE]
     more = shown[-1].name if len(recorded.schedules) > ON_A_PAGE else None
-    return {"rows": [Row(each, _ticks(each, recorded.now)) for each in shown], "after": after, "more": more}
+    return {"rows": [ScheduleRow(each, _ticks(each, recorded.now)) for each in shown], "after": after, "more": more}
 
 
 def _ticks(schedule: RecordedSchedule, now: datetime) -> list[datetime]:
