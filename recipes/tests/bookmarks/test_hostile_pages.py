@@ -10,7 +10,7 @@ import pytest
 
 from bookmarks.browser_looking import PAGES, Served, needs_chromium, nothing_left, pages
 from penstock.outbound import Guard
-from penstock_recipes.bookmarks.failures import PageFailed
+from penstock_recipes.bookmarks.failures import NotThere, PageFailed
 from penstock_recipes.bookmarks.providers.browser import Browser, Capture
 from tests.kit.fake_http import Answer, Request
 
@@ -63,6 +63,8 @@ FAILING: dict[str, tuple[Served, str]] = {
     "a script that never ends": (script("while (true) {}"), "took too long"),
     "a download": (DOWNLOAD, r"a download \(application/octet-stream\), not a page"),
 }
+LASTING = FAILING.keys() - {"a script that never ends"}
+"""Another look would find the same."""
 FAILING_AT_LEISURE: dict[str, tuple[Served, str]] = {
     "a download of 1 GB": (huge("application/zip"), r"a download \(application/zip\)|too large"),
     "dialogs for ever": (script("while (true) { alert(1); confirm(2); prompt(3) }"), "took too long"),
@@ -113,8 +115,9 @@ async def look_at(served: Served, seconds: float = TIMEOUT) -> Capture:
 @pytest.mark.parametrize("what", FAILING)
 async def test_a_hostile_page_costs_one_failure(what: str) -> None:
     served, problem = FAILING[what]
-    with pytest.raises(PageFailed, match=problem):
+    with pytest.raises(PageFailed, match=problem) as failed:
         await look_at(served)
+    assert isinstance(failed.value, NotThere) == (what in LASTING)
 
 
 @pytest.mark.slow

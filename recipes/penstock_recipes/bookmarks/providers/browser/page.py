@@ -19,11 +19,14 @@ QUIET = 2.0
 
 _TOO_LARGE = "The page is too large"
 _FORBIDDEN = ("ERR_UNSAFE_REDIRECT", "ERR_DISALLOWED_URL_SCHEME", "ERR_UNKNOWN_URL_SCHEME")
+_FOR_EVER = "The page redirects for ever"
 _ERRORS = {
-    "ERR_TOO_MANY_REDIRECTS": "The page redirects for ever",
     "ERR_TIMED_OUT": "Network timeout",
     "ERR_CONNECTION_TIMED_OUT": "Network timeout",
     "ERR_EMPTY_RESPONSE": "The server's answer is empty",
+}
+_LASTING = {
+    "ERR_TOO_MANY_REDIRECTS": _FOR_EVER,
     "ERR_UNSAFE_PORT": "Browsers do not open pages on this port",
 }
 
@@ -163,7 +166,7 @@ class Page:
         if host in self._proxy.failed:
             raise PageFailed(self._proxy.failed[host])
         if self._proxy.exhausted:
-            raise PageFailed(_TOO_LARGE)
+            raise NotThere(_TOO_LARGE)
         refuse_failed(self._document.status)
         if self._document.status in (204, 205):
             raise NotThere(f"HTTP {self._document.status}")
@@ -174,6 +177,8 @@ class Page:
             raise Refused("the page leads to an address that is none of the web's")
         if name.startswith("ERR_CERT") or "SSL" in name:
             raise PageFailed(f"The site's certificate is not good ({name})")
+        if name in _LASTING:
+            raise NotThere(_LASTING[name])
         raise PageFailed(_ERRORS.get(name, f"The page could not be loaded ({name or 'no reason given'})"))
 
     def _fail_for_download(self) -> None:
@@ -209,7 +214,7 @@ class Page:
             document.status, document.content_type, document.under_way = 0, "", True
             document.count += 1
             if document.count > MAX_DOCUMENTS:
-                self._tools.end(PageFailed("The page redirects for ever"))
+                self._tools.end(NotThere(_FOR_EVER))
         self._changed.set()
 
     def _dismiss(self, _: Members) -> None:
@@ -242,7 +247,7 @@ class Page:
     def _too_large(self) -> None:
         """A page without its last pictures is still a page; half a document is none."""
         if self._document.under_way or not self._complete:
-            self._tools.end(PageFailed(_TOO_LARGE))
+            self._tools.end(NotThere(_TOO_LARGE))
 
     def _crashed(self, event: Members) -> None:
         if text(event, "targetId") in ("", self._target):
