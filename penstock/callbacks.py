@@ -35,20 +35,24 @@ class Callback(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     secret: str | None = None
 
 
-def make_url(job: UUID, event: str, step: str, seconds: float, secret: str | None) -> str:
-    """An address for whoever is to call back, signed with what the server has too."""
+def make_url(
+    job: UUID, event: str, step: str, seconds: float, secret: str | None, default: tuple[str, str] = ("", "")
+) -> str:
+    """An address for whoever is to call back, signed with what the server has too. `default`: the server's address and
+    that secret where the environment has none."""
     if not isinstance(event, str) or not 0 < len(event.encode()) <= 500 or "\x00" in event:
         raise InvalidInput("event", f"must be a name of 1 to 500 bytes, not {event!r}")
     if not 0 < seconds <= LONGEST:
         raise InvalidInput("expires", f"must be more than 0 and at most {LONGEST:g} seconds, not {seconds!r}")
     if secret is not None and not _SECRET_NAME.fullmatch(secret):
         raise InvalidInput("secret", f"names the variable {VARIABLE}…: in capitals, such as STRIPE; not {secret!r}")
-    base = os.environ.get("PENSTOCK_PUBLIC_URL", "").rstrip("/")
+    base = (os.environ.get("PENSTOCK_PUBLIC_URL") or default[0]).rstrip("/")
     if not base:
         raise PenstockError(
             "a callback needs the server's address as its callers see it: set PENSTOCK_PUBLIC_URL for the worker too"
         )
     signed_by = signing_secret(os.environ.get("PENSTOCK_SIGNING_SECRET"), os.environ.get("PENSTOCK_SERVICE_KEY"))
+    signed_by = signed_by or default[1]
     if not signed_by:
         raise PenstockError(
             "callbacks are signed: set PENSTOCK_SIGNING_SECRET (or PENSTOCK_SERVICE_KEY) here as for the server"

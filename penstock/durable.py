@@ -42,6 +42,8 @@ class Remembered:
     _replay: Replay
     _said: dict[str, Any]
     _transaction: Transaction | AsyncTransaction | None
+    _called_back_at: tuple[str, str] = ("", "")
+    """The address and the secret of callbacks where the environment has none."""
 
     def uuid(self) -> UUID:
         """A UUID that is the same in every run of the job: for a provider's idempotency key."""
@@ -58,7 +60,8 @@ class Remembered:
         With `secret="STRIPE"` the server takes only what is signed as Standard Webhooks with the secret in
         PENSTOCK_CALLBACK_SECRET_STRIPE.
         """
-        return make_url(self.job.id, event, self._replay.name(f"callback_url {event}"[:200]), expires, secret)
+        step = self._replay.name(f"callback_url {event}"[:200])
+        return make_url(self.job.id, event, step, expires, secret, self._called_back_at)
 
     def _progress_said(self) -> Progress | None:
         """What is to be written before the job leaves its worker."""

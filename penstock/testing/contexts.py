@@ -73,6 +73,7 @@ T = TypeVar("T")
 
 _NO_LEASE = Lease(0)
 _HELLO = commands.NextRunAt()
+_NO_SERVER = ("https://penstock.invalid", "run_inline")
 
 
 @dataclass(slots=True)
@@ -146,6 +147,8 @@ class _InlineReplay(Replay):
 
 
 class InlineContext(Context):
+    _called_back_at = _NO_SERVER
+
     def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes, run: Callable[[NewJob], Awaitable[Any]]) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes
@@ -193,6 +196,8 @@ class InlineContext(Context):
 
 
 class SyncInlineContext(SyncContext):
+    _called_back_at = _NO_SERVER
+
     def __init__(self, job: ClaimedJob, engine: Engine, notes: Notes, run: Callable[[NewJob], Any]) -> None:
         super().__init__(job, _NO_LEASE, engine, notes.progress.append, MemoryKeeper(notes.artifacts))
         self._notes = notes

@@ -211,7 +211,10 @@ class _InlineCall(Generic[R]):
         function = job.function if isinstance(job, PreparedJob) else None
         if function is None:
             raise InvalidInput("results", f"must say what {job.kind!r} returns: it was not made by a handler")
-        handler: Handler[..., Any] = Handler(self._handler.engine, function, job.kind, Options(), MAX_PAYLOAD)
+        handler: Handler[..., Any] = Handler(
+            self._handler.engine, function, job.kind,
+            Options(owner=job.owner or self._job.owner, org=job.org or self._job.org), MAX_PAYLOAD,
+        )  # fmt: skip
         # what happens around it happens to those it calls, too
         script = replace(self._script, now=self._notes.now, given={})
         return _InlineCall(handler, (), loads(job.args), (), None, 1, script)

@@ -59,3 +59,36 @@ async def test_results_of_called_handlers_are_told_or_they_are_run(app: Penstock
     assert run_inline(total, most=1, results={"halve": OSError("no disk")}).output == ["no disk"]
     with pytest.raises(InvalidInput, match="now"):
         run_inline(total, most=1, now=datetime(2026, 1, 1))
+
+
+def test_a_callback_has_an_address_where_no_server_is(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("PENSTOCK_PUBLIC_URL", "PENSTOCK_SIGNING_SECRET", "PENSTOCK_SERVICE_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+
+    @app.job
+    async def collect(ctx: Context) -> list[object]:
+        return [ctx.callback_url("paid"), await ctx.wait_for("paid", key=str(ctx.id))]
+
+    @app.job
+    def collect_in_thread(ctx: SyncContext) -> list[object]:
+        return [ctx.callback_url("paid"), ctx.wait_for("paid", key=str(ctx.id))]
+
+    for handler in (collect, collect_in_thread):
+        run = run_inline(handler, events={"paid": [{"amount": 1}]})
+        assert run.output is not None
+        url, paid = run.output
+        assert str(url).startswith("https://penstock.invalid/api/callbacks/")
+        assert paid == {"amount": 1}
+
+
+def test_who_is_called_has_the_owner_of_its_caller_and_may_ask_them(app: Penstock) -> None:
+    @app.job
+    def ask(ctx: SyncContext) -> list[object]:
+        return [ctx.owner, ctx.approve("Yours?", by="owner").approved]
+
+    @app.job
+    async def call(ctx: Context) -> list[list[object]]:
+        return await ctx.gather(ask.prepare(), ask.using(owner="bob").prepare())
+
+    run = run_inline(call.using(owner="ada"), answers={"Yours?": True})
+    assert run.output == [["ada", True], ["bob", True]]
