@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,8 +18,9 @@ def median_a_job(spent: Iterable[tuple[float | None, int]], scale: float = 1.0) 
 
 
 def percentile(values: list[float], p: str) -> float:
+    """By nearest rank: of a hundred values the 99th is p99, and not the worst."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * int(p[1:]) / 100))]
+    return ordered[math.ceil(len(ordered) * int(p[1:]) / 100) - 1]
 
 
 def shown(value: float | None, form: str) -> str:
