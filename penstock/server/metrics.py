@@ -11,7 +11,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from penstock.engine import commands
-from penstock.engine.commands import Command, DeadCount, EndedCount, Parked, Queue, Total
+from penstock.engine.commands import Command, DeadCount, EndedCount, ParkedCount, Queue, Total
 from penstock.server.http.traffic import Traffic
 from penstock.worker.process_memory import resident_bytes
 
@@ -25,7 +25,7 @@ class Scraped:
     queues: Sequence[Queue]
     dead: Sequence[DeadCount]
     ended: Sequence[EndedCount]
-    parked: Sequence[Parked]
+    parked: Sequence[ParkedCount]
     totals: Sequence[Total]
     workers: int
 

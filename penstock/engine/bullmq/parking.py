@@ -69,7 +69,7 @@ def _parked(
     return call, c.Became(record.uuid, JobState.SCHEDULED, moment(now + pause))
 
 
-async def parked_jobs(session: Session) -> list[c.Parked]:
+async def parked_jobs(session: Session) -> list[c.ParkedCount]:
     found = []
     for queue in await known_queues(session):
         keys = session.keys(queue)
@@ -84,5 +84,5 @@ async def parked_jobs(session: Session) -> list[c.Parked]:
             by_kind.setdefault(parked[id], []).append(each)
         for kind, each in sorted(by_kind.items()):
             since = min(number(at) for _, at, _ in each)
-            found.append(c.Parked(queue, kind, len(each), moment(since), min(reason for reason, *_ in each)))
+            found.append(c.ParkedCount(queue, kind, len(each), moment(since), min(reason for reason, *_ in each)))
     return found

@@ -47,7 +47,7 @@ class QueueOverview(Repeatable[list[Queue]], frozen=True):
     most: int = 10_000
 
 
-class Parked(msgspec.Struct, frozen=True):
+class ParkedCount(msgspec.Struct, frozen=True):
     """Jobs of a queue and kind that wait for a worker which knows them, and why the first of them does."""
 
     queue: str
@@ -57,7 +57,7 @@ class Parked(msgspec.Struct, frozen=True):
     reason: str
 
 
-class ParkedJobs(Repeatable[list[Parked]], frozen=True):
+class ParkedJobs(Repeatable[list[ParkedCount]], frozen=True):
     pass
 
 

@@ -22,7 +22,7 @@ def _reading(text: str, *names: str) -> Callable[[Any], Statement[Any]]:
     return by_hand
 
 
-class Called(NamedTuple):
+class CalledFunction(NamedTuple):
     """A function of another name, or columns that are not its own."""
 
     function: str
@@ -43,13 +43,13 @@ _SHOWN = "case when state in ('failed', 'cancelled') then penstock.shown(errors)
 _ARTIFACTS = "penstock.artifacts_shown(id, rollup is not null) as artifacts"
 
 CALLED = {
-    c.GetJob: Called("get_job", _JOB),
-    c.ListJobs: Called("list_jobs", _JOB),
-    c.SeeJob: Called("get_job", f"{_SEEN}, {_SHOWN}, {_ARTIFACTS}, parked_reason"),
-    c.SeeWholeJob: Called("get_job", f"{_SEEN}, {_SHOWN}, {_ARTIFACTS}, parked_reason, errors"),
-    c.SeeMyJob: Called("get_my_job", f"{_SEEN}, error, {_ARTIFACTS}"),
-    c.SeeJobs: Called("list_jobs", f"{_SEEN}, {_SHOWN}, parked_reason"),
-    c.SeeMyJobs: Called("list_my_jobs", f"{_SEEN}, error"),
+    c.GetJob: CalledFunction("get_job", _JOB),
+    c.ListJobs: CalledFunction("list_jobs", _JOB),
+    c.SeeJob: CalledFunction("get_job", f"{_SEEN}, {_SHOWN}, {_ARTIFACTS}, parked_reason"),
+    c.SeeWholeJob: CalledFunction("get_job", f"{_SEEN}, {_SHOWN}, {_ARTIFACTS}, parked_reason, errors"),
+    c.SeeMyJob: CalledFunction("get_my_job", f"{_SEEN}, error, {_ARTIFACTS}"),
+    c.SeeJobs: CalledFunction("list_jobs", f"{_SEEN}, {_SHOWN}, parked_reason"),
+    c.SeeMyJobs: CalledFunction("list_my_jobs", f"{_SEEN}, error"),
 }
 
 

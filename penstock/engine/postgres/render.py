@@ -16,7 +16,7 @@ import msgspec
 from penstock.columns import SHORT
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command, result_of
-from penstock.engine.postgres.looks import CALLED, LOOKS, Called
+from penstock.engine.postgres.looks import CALLED, LOOKS, CalledFunction
 from penstock.engine.postgres.statement import (
     Row,
     Statement,
@@ -55,7 +55,7 @@ class _Call(NamedTuple):
 
 @cache
 def _call_of(kind: type[Command[Any]]) -> _Call:
-    called = CALLED.get(kind, Called(_snake(kind.__name__)))
+    called = CALLED.get(kind, CalledFunction(_snake(kind.__name__)))
     names = kind.__struct_fields__
     hints = get_type_hints(kind)
     source = f"penstock.{called.function}({', '.join(f'p_{name} => %s' for name in names)})"
