@@ -49,7 +49,7 @@ class ServerSettings:
     idle_timeout: float = 5.0
     """Seconds that a connection stays open without a request. Remote workers use theirs again within four."""
     max_connections: int = 10_000
-    """Connections at once, streams included: 503 beyond."""
+    """Connections at once, streams included: 503 beyond. The server asks the system for as many open files."""
     max_jobs: int = MAX_JOBS
     """Jobs that one start may create: of a flow, what it composes. One that composes more is refused with 422."""
     max_body: int = 1_048_576

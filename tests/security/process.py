@@ -86,11 +86,14 @@ def token(subject: str = "mallory") -> str:
 
 
 @contextmanager
-def served(url: str, **settings: str) -> Iterator[Served]:
+def served(url: str, *, open_files: int | None = None, **settings: str) -> Iterator[Served]:
+    """With `open_files` it may open so many at first, and ask for more."""
     environment: Mapping[str, str] = {
         **os.environ, "DATABASE_URL": url, "PENSTOCK_SERVICE_KEY": KEY, "PENSTOCK_JWT_SECRET": SECRET, **settings,
     }  # fmt: skip
     command = [sys.executable, "-m", "penstock.cli", "server", "tests.security.shop:app", "--port", "0"]
+    if open_files is not None:
+        command = ["/bin/sh", "-c", f'ulimit -Sn {open_files} && exec "$@"', "sh", *command]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stderr is not None

@@ -1,5 +1,6 @@
 """Somebody without a token, on raw connections: costs no memory, holds nothing open, is answered at once."""
 
+import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
+from penstock.server.http.uvicorn import room_for
 from penstock.testing.database import throw_away
 from tests.security.process import Served, read_answer, served, token
 
@@ -20,6 +22,7 @@ def shop(server: str, template: str) -> Iterator[Served]:
         throw_away(server, template) as url,
         served(
             url,
+            open_files=MOST,  # the server must ask for more
             PENSTOCK_HEADER_TIMEOUT=str(TIMEOUT),
             PENSTOCK_IDLE_TIMEOUT=str(TIMEOUT),
             PENSTOCK_BODY_TIMEOUT=str(TIMEOUT),
@@ -115,6 +118,28 @@ def test_connections_are_counted(shop: Served) -> None:
     began = time.monotonic()
     while shop.ask("GET", "/healthz").status != 200:
         assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("limits", "asked", "room"),
+    [((1024, 20_000), [10_240], 10_000), ((1024, 4096), [4096], 3856), ((256, 256), [], 128), ((-1, -1), [], 10_000),
+     ((1024, -1), [10_240], 10_000), ((65_536, 65_536), [], 10_000)],
+)  # fmt: skip
+def test_there_are_no_more_connections_than_open_files(
+    limits: tuple[int, int],
+    asked: list[int],
+    room: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Or the last one would keep the server from its database. Whoever gets fewer than were set is told."""
+    set_to: list[int] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: set_to.append(given[0]))
+    assert room_for(10_000) == room
+    assert set_to == asked
+    told = [record.args for record in caplog.records]
+    assert told == ([] if room == 10_000 else [((asked or limits)[0], room, 10_000)])
 
 
 def test_many_requests_at_once_on_one_connection_end_it(shop: Served) -> None:

@@ -141,11 +141,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def protocol_for(settings: ServerSettings) -> type[LimitedProtocol]:
+def protocol_for(settings: ServerSettings, connections: int) -> type[LimitedProtocol]:
     limits = Limits(
         headers=settings.max_headers,
         header_bytes=settings.max_header_bytes,
         header_seconds=settings.header_timeout,
-        connections=settings.max_connections,
+        connections=connections,
     )
     return type("Protocol", (LimitedProtocol,), {"limits": limits})

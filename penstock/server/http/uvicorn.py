@@ -3,9 +3,10 @@
 import errno
 import gc
 import logging
+import resource
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
@@ -13,9 +14,15 @@ from penstock.errors import PenstockError
 from penstock.server.asgi import Server
 from penstock.server.http.protocol import protocol_for
 
+log = logging.getLogger("penstock.server")
+
 BACKLOG = 4096
 LAST_REQUESTS = 10
 """Seconds that requests under way have when the server is stopped."""
+
+OTHER_FILES = 240
+"""Descriptors that are kept for the database, files and programs. With them the default needs 10,240 in all, which is
+the most that macOS gives."""
 
 
 class CannotListen(PenstockError):
@@ -43,6 +50,27 @@ def _instead(error: OSError) -> str:
     return "--host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0"
 
 
+def room_for(connections: int) -> int:
+    """For how many of them there are descriptors, and asks the system for as many as it takes. Whoever connects often
+    enough would otherwise keep the server from its database, and everybody else from the server: 1,024 are usual."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return connections
+    wanted = connections + OTHER_FILES
+    if soft < wanted and soft != hard:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    room = max(soft // 2, soft - OTHER_FILES)
+    if room < connections:
+        log.warning(
+            "with %d open files (ulimit -n, LimitNOFILE=) there is room for %d connections at once, and not for %d",
+            soft, room, connections,
+        )  # fmt: skip
+    return min(connections, room)
+
+
 class HttpServer:
     """Runs until `stop` is called: first gently, then at once."""
 
@@ -52,7 +80,7 @@ class HttpServer:
         settings = server.services.settings
         config = uvicorn.Config(
             server.asgi,
-            http=protocol_for(settings),
+            http=protocol_for(settings, room_for(settings.max_connections)),
             timeout_keep_alive=settings.idle_timeout,  # type: ignore[arg-type]
             loop="none",
             lifespan="on",
