@@ -96,7 +96,8 @@ async def test_handlers_in_processes_wait_and_go_on_after_their_steps(app: Penst
             await until(is_blocked, within=SOON)
             await app.aemit("go", key=wait.__name__, payload="gone")
             assert await handle.aresult(SOON) == [True, "gone"]
-        assert told == ["suspended", "suspended", "succeeded"]
+        # what is handed over while the run before it still has the slot goes back, and comes again
+        assert [each for each in told if each != "released"] == ["suspended", "suspended", "succeeded"]
         assert seen == [Suspended("sleep"), Suspended(f"wait for go {wait.__name__}"), [True, "gone"]]
         told.clear()
         seen.clear()
