@@ -55,6 +55,14 @@ def test_the_readme_leads_to_what_there_is(built: Path) -> None:
             assert f'id="{heading}"' in page.read_text("utf-8")
 
 
+def test_the_readme_leads_to_every_page() -> None:
+    """Who reads it in the repository has no other index."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    pages = (page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md"))
+    led_to = ("docs/index.md", "docs/decisions/")
+    assert [page for page in pages if f"({page})" not in readme and not page.startswith(led_to)] == []
+
+
 def test_no_page_fetches_anything_from_elsewhere(built: Path) -> None:
     fetched = re.compile(r'<(?:script|img|iframe|source)[^>]*\ssrc="?(https?:)?//|<link[^>]*\shref="?(https?:)?//')
     linked = re.compile(r"url\([^)]{0,1}(https?:)?//")
