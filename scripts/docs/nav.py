@@ -20,8 +20,8 @@ NAV: list[Entry] = [
     },
     {
         "Concepts": [
-            "concepts/jobs.md", "concepts/leases.md", "concepts/claims.md", "concepts/flows.md", "concepts/history.md",
-            "concepts/glossary.md",
+            "concepts/jobs.md", "concepts/leases.md", "concepts/claims.md", "concepts/flows.md",
+            "concepts/guarantees.md", "concepts/history.md", "concepts/glossary.md",
         ]
     },
     {
