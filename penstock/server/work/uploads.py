@@ -114,6 +114,7 @@ def _read_metadata(text: str | None) -> dict[str, Any] | None:
 def _claimed(job: Job, claims: int) -> ClaimedJob:
     """As the worker has it, as far as its files are concerned."""
     return ClaimedJob(
-        job.id, job.kind, job.priority, 0, job.attempt, job.max_attempts, claims, job.snoozes, job.owner, job.org,
-        job.parent, job.created_at, "{}", None,
+        id=job.id, kind=job.kind, priority=job.priority, turn=0, attempt=job.attempt, max_attempts=job.max_attempts,
+        claims=claims, snoozes=job.snoozes, owner=job.owner, org=job.org, parent=job.parent, created_at=job.created_at,
+        args="{}", options=None,
     )  # fmt: skip
