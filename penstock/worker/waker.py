@@ -61,7 +61,7 @@ class Waker:
                 wake=self._wake,
                 cancel=_ignore,
                 hand=_unasked,
-                missed=self._wake,
+                missed=self._miss,
                 heard=lambda _: None,
                 busy=lambda: False,
             )
@@ -105,6 +105,10 @@ class Waker:
 
     def _wake(self) -> None:
         self._calling.told.set()
+
+    def _miss(self) -> None:
+        self._leases.check_at_once()
+        self._wake()
 
     def _take_lease(self, _: Lease) -> None:
         self._listener.lease = self._leases.lease

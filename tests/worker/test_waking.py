@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,23 @@ async def test_another_takes_over_what_is_done_by_one_for_all(
 
         await until(lambda: watch.execute("select array_agg(id) from penstock.leases").fetchone() == ([second.lease],))
     await soon(asyncio.wait([running]))
+
+
+async def test_the_lead_of_a_worker_that_stops_is_taken_over_before_the_next_heartbeat(
+    app: Penstock, watch: psycopg.Connection[Any]
+) -> None:
+    """A lease of an hour has its heartbeats minutes apart."""
+
+    @app.job
+    async def work() -> None: ...
+
+    async with AsyncExitStack() as leading:
+        await leading.enter_async_context(working(app, lease=3600))
+        async with working(app, lease=3600) as idle:
+            await until(lambda: watch.execute("select count(*) from penstock.waiting").fetchone() == (2,))
+            await leading.aclose()
+            await (await work.using(delay=0.1).aenqueue()).aresult(10)
+            assert await leader(watch) == idle.lease
 
 
 def kill(worker: Worker, tasks: "set[asyncio.Task[Any]]", monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,6 +257,8 @@ class PostgresListener(Loop):
         match sort:
             case "wake" if payload == str(self.lease):
                 self._ears.wake()
+            case "wake" if payload == f"{self.lease} lead":
+                self._ears.missed()  # nobody leads: its next heartbeat takes that over
             case "hand" if payload.startswith(f'{{"lease" : {self.lease},'):
                 try:
                     handed = _read_handed(payload)

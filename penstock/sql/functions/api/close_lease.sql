@@ -1,4 +1,5 @@
--- A worker leaves: whatever it still holds goes back at no cost of an attempt. Returns how many.
+-- A worker leaves: whatever it still holds goes back at no cost of an attempt. Returns how many. If it led, an idle worker is told
+-- to look: by itself it would see at its next heartbeat, up to 24 seconds later, that nobody makes due jobs ready.
 create or replace function penstock.close_lease(p_lease bigint)
 returns int
 language plpgsql
@@ -21,6 +22,11 @@ begin
   delete from penstock.waiting_now where lease = p_lease;
   if (select lease = p_lease from penstock.leader order by number desc limit 1) then
     perform penstock.lead(p_lease, p_until => '-infinity');
+    perform pg_notify((select wake from penstock.channels), chosen.lease || ' lead')
+       from (select w.lease
+               from penstock.waiting_now as w
+              where exists (select from pg_stat_get_activity(w.backend))
+              limit 1) as chosen;
   end if;
   return v_released;
 end
