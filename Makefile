@@ -8,7 +8,7 @@ ARGS ?=
 # as tests/kit/fixtures.py names it
 IN_MEMORY = /dev/shm/penstock-tests-$(shell id -u)-$(shell printf %s "$(CURDIR)" | sha256sum | cut -c 1-8)
 
-.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick soak bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-clients bench-scale bench-recipes storm-recipes docs docs-serve audit release clean clean-servers
+.PHONY: check-deploy recording screenshots help up newcomer demo test lint types tools test-slow test-matrix test-pooled test-django chaos chaos-guarded chaos-ha bench bench-quick soak bench-engine bench-snapshot bench-worker bench-server bench-dashboard bench-durable bench-interop bench-clients bench-scale bench-recipes storm-recipes last-runs docs docs-serve audit release clean clean-servers
 
 help:  ## show the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -126,6 +126,9 @@ bench-recipes: .venv/.ready  ## exports and readings end to end, beside their bu
 
 storm-recipes: .venv/.ready  ## 20 readings and 200 exports at once, their workers killed; some minutes
 	PYTHONPATH=recipes/tests $(BIN)/python -m storm
+
+last-runs: .venv/.ready  ## what the benchmarks, the soak and the chaos of bench/results gave, into docs/project/measured.md
+	@$(BIN)/python -m bench.last_runs
 
 docs: .venv/.ready  ## the documentation site, into site/; a broken link or any other warning fails
 	@$(BIN)/python -m scripts.docs build

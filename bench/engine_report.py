@@ -22,12 +22,17 @@ def show(console: Console, results: dict[str, Any]) -> None:
     for size in sizes:
         rates = {name: results[f"{name}_per_s{payload.suffix(size)}"] for name in ("bare", "penstock")}
         console.print(costs.table(results, size, rates))
-    every = [*GOALS, *costs.goals(sizes)]
-    console.print(goals.table(every, {**results, **costs.measured(results, sizes)}))
+    console.print(goals.table(*judged(results)))
     for name, label in (("flow_per_s", "flow"), ("pinned_flow_per_s", "flow, old snapshot open")):
         console.print(
             f"{label:>24}: " + " ".join(f"{rate / 1000:5.1f}" for rate in results[name]) + "  thousand jobs/s"
         )
+
+
+def judged(results: dict[str, Any]) -> tuple[list[Goal], dict[str, Any]]:
+    """The goals of a run of these sizes, and what was measured by their names."""
+    sizes: list[int] = results["payloads"]
+    return [*GOALS, *costs.goals(sizes)], {**results, **costs.measured(results, sizes)}
 
 
 def _rates(results: dict[str, Any], sizes: list[int]) -> Table:

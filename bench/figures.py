@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from bench import payload
+from bench import machine, payload
 
 
 def median_a_job(spent: Iterable[tuple[float | None, int]], scale: float = 1.0) -> float | None:
@@ -28,13 +28,13 @@ def shown(value: float | None, form: str) -> str:
 
 
 def merge(target: Path, results: dict[str, Any], by_system: str = "") -> None:
-    """Writes these results, and leaves what another benchmark has written into the same file; of what there is of that
-    name, by systems, also those that were not measured anew."""
+    """Writes these results, and on what machine and when; leaves what another benchmark has written into the same file,
+    and of what there is of that name, by systems, also those that were not measured anew."""
     target.parent.mkdir(parents=True, exist_ok=True)
     others = json.loads(target.read_text()) if target.exists() else {}
     if by_system:
         results = {**results, by_system: {**others.get(by_system, {}), **results[by_system]}}
-    target.write_text(json.dumps({**others, **results}, indent=2) + "\n")
+    target.write_text(json.dumps({**others, "machine": machine.here(), **results}, indent=2) + "\n")
 
 
 def at_least(least: int) -> Callable[[str], int]:

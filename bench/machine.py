@@ -14,7 +14,10 @@ import psycopg
 def machine(url: str) -> dict[str, Any]:
     """This one, and the Postgres at this address."""
     with psycopg.connect(url) as connection:
-        postgres = connection.info.parameter_status("server_version")
+        return {**here(), "postgres": connection.info.parameter_status("server_version")}
+
+
+def here() -> dict[str, Any]:
     [cpu, *_] = [
         line.partition(":")[2].strip() for line in _text("/proc/cpuinfo").splitlines() if line.startswith("model name")
     ] or [platform.machine()]
@@ -22,7 +25,7 @@ def machine(url: str) -> dict[str, Any]:
         "cpu": cpu, "cores": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
-        "python": platform.python_version(), "postgres": postgres, "penstock": metadata.version("penstock"),
+        "python": platform.python_version(), "penstock": metadata.version("penstock"),
         "measured_at": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import recipes_exports, recipes_readings
+from bench import machine, recipes_exports, recipes_readings
 
 RESULTS = Path("bench/results/recipes.json")
 BUDGET = recipes_exports.BUDGET | recipes_readings.BUDGET
@@ -15,7 +15,7 @@ BUDGET = recipes_exports.BUDGET | recipes_readings.BUDGET
 def main() -> None:
     results = recipes_exports.measure() | recipes_readings.measure()
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    RESULTS.write_text(json.dumps({"machine": machine.here(), **results}, indent=2) + "\n")
     table = Table("", "measured", "at most", box=None)
     for name, value in results.items():
         table.add_row(name, str(value), str(BUDGET.get(name, "")))

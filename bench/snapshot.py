@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bench import figures, goals, packages, steady, systems
+from bench import figures, goals, machine, packages, steady, systems
 from bench.figures import shown
 from bench.goals import Goal
 from bench.measuring import Server
@@ -82,7 +82,8 @@ class Bench:
         before, parts = await steady.measure(
             self.server, system, rate, self.seconds, lambda seconds: self._progress.advance(task, seconds)
         )
-        return {"rate": rate, "seconds": self.seconds / steady.PARTS, **ratios(parts, rate), **growth(before, parts),
+        return {"measured_at": machine.here()["measured_at"], "rate": rate, "seconds": self.seconds / steady.PARTS,
+                **ratios(parts, rate), **growth(before, parts),
                 "parts": [part.figures() for part in parts]}  # fmt: skip
 
     async def _rate(self, system: System) -> int:

@@ -25,7 +25,7 @@ import psycopg
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bench import figures, goals, proc, processes
+from bench import figures, goals, machine, proc, processes
 from bench.figures import percentile
 from bench.goals import Goal
 from bench.processes import ROOT, Program
@@ -314,7 +314,9 @@ def main() -> None:
     measured = {name: value for name, value in found.items() if isinstance(value, int | float)}
     console.print(goals.table(GOALS, measured))
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
-    chosen.results.write_text(json.dumps({**found, "samples": state.samples}, indent=2) + "\n")
+    chosen.results.write_text(
+        json.dumps({**found, "machine": machine.here(), "samples": state.samples}, indent=2) + "\n"
+    )
     console.print(f"{found['verdict']}; written to {chosen.results}")
     shutil.rmtree(chosen.folder, ignore_errors=True)
     if found["verdict"] != "passed":

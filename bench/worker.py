@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import costs, figures, packages, payload, systems, worker_report
+from bench import costs, figures, machine, packages, payload, systems, worker_report
 from bench.figures import percentile
 from bench.measuring import Drained, Server
 from bench.processes import ROOT, Failed
@@ -206,7 +206,7 @@ def main() -> None:
         raise SystemExit("stopped; nothing was written") from None
     results["goals"] = worker_report.show(console, results)
     chosen.results.parent.mkdir(exist_ok=True)
-    chosen.results.write_text(json.dumps(results, indent=2) + "\n")
+    chosen.results.write_text(json.dumps({"machine": machine.here(), **results}, indent=2) + "\n")
     console.print(f"written to {chosen.results}")
 
 

@@ -35,15 +35,21 @@ def show(console: Console, results: dict[str, Any]) -> dict[str, bool]:
     console.print(_systems(results, sizes[0]))
     for size in sizes:
         console.print(costs.table(results, size, results[f"drain{payload.suffix(size)}"]))
-    measured = {**results["ratios"], **costs.measured(results, sizes)}
-    if results["sleep_ratio"] is not None:
-        measured["sleep"] = results["sleep_ratio"]
-    every = [*GOALS, *(goal for size in sizes if size for goal in of_size(size)), *costs.goals(sizes)]
+    every, measured = judged(results)
     console.print(goals.table(every, measured))
     if results["memory_mb"]:
         [first, *_, last] = memory = results["memory_mb"]
         console.print(f"memory: {first:.0f} MB at first, {max(memory):.0f} at most, {last:.0f} at the end")
     return goals.verdicts(every, measured)
+
+
+def judged(results: dict[str, Any]) -> tuple[list[Goal], dict[str, float]]:
+    """The goals of a run of these sizes, and what was measured by their names."""
+    sizes: list[int] = results["payloads"]
+    measured = {**results["ratios"], **costs.measured(results, sizes)}
+    if results["sleep_ratio"] is not None:
+        measured["sleep"] = results["sleep_ratio"]
+    return [*GOALS, *(goal for size in sizes if size for goal in of_size(size)), *costs.goals(sizes)], measured
 
 
 def _systems(results: dict[str, Any], size: int) -> Table:

@@ -1,5 +1,6 @@
 """Penstock as it is: 50 slots on asyncio's own loop; while handlers are short the worker claims up to 2,000 at once by
-itself, and reports up to 1,000. Bulk is `enqueue_many`, which is COPY. Finished jobs move to history, where they stay."""
+itself, and reports up to 1,000. Bulk is `enqueue_many`, which is COPY. Finished jobs move to history, where they
+stay."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

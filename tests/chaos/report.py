@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import machine
 from tests.chaos.ledger import RED
 from tests.chaos.storm import Outcome
 
@@ -47,6 +48,7 @@ def show(console: Console, outcome: Outcome) -> None:
 
 def to_json(outcome: Outcome) -> dict[str, Any]:
     return {
+        "machine": machine.here(),
         **outcome.reckoning.to_json(),
         "recovery_s": round(outcome.recovery, 3),
         "seed": outcome.seed,

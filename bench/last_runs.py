@@ -1,0 +1,93 @@
+"""`make last-runs`: what each command gave when it was run last, from bench/results into docs/project/measured.md."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench import dashboard, durable, engine_report, interop, pages, server, snapshot, soak, worker_report
+from bench.goals import Goal
+from bench.processes import ROOT
+
+RESULTS = ROOT / "bench" / "results"
+PAGE = ROOT / "docs" / "project" / "measured.md"
+BEGIN, END = "<!-- written by make last-runs -->", "<!-- until here -->"
+Found = Mapping[str, Any]
+
+
+class Run(NamedTuple):
+    """Of one command, what it was of, its goals, and what was measured by their names."""
+
+    command: str
+    about: str
+    goals: Sequence[Goal]
+    measured: Found
+
+
+def storm(allowed: float) -> tuple[Goal, ...]:
+    """What a ledger of chaos is held to."""
+    return (
+        Goal("lost", "acknowledged, and never finished", at_most=0, form=",.0f"),
+        Goal("double_accepted", "finished twice, or by a run that had lost its job", at_most=0, form=",.0f"),
+        Goal("ghosts", "there, though nobody committed them", at_most=0, form=",.0f"),
+        Goal("effects_wrong", "written in a job's transaction, and not exactly once", at_most=0, form=",.0f"),
+        Goal("recovery_s", "the longest until everybody was back at work, in seconds", at_most=allowed, form=".1f"),
+    )
+
+
+def runs(folder: Path) -> Iterator[Run]:
+    """Those whose results are there."""
+    if (found := _read(folder / "engine.json")) and "payloads" in found:
+        yield Run("make bench-engine", _date(found), *engine_report.judged(dict(found)))
+    for called in [name for name in found if name.startswith("snapshot") and isinstance(found[name], dict)]:
+        ours = found[called].get(snapshot.OURS, {})
+        if snapshot.DEAD_ROWS.name in ours:
+            about = f"{ours['measured_at']}, {ours['rate']:,} jobs/s, a snapshot held for {ours['seconds'] * 9:,.0f} s"
+            yield Run("make bench-snapshot", about, (*snapshot.GOALS, snapshot.DEAD_ROWS), ours)
+    if found := _read(folder / "worker.json"):
+        yield Run("make bench-worker", _date(found), *worker_report.judged(dict(found)))
+    for name, goals in (("server", server.GOALS), ("durable", durable.GOALS), ("interop", interop.GOALS)):
+        if found := _read(folder / f"{name}.json"):
+            yield Run(f"make bench-{name}", _date(found), goals, found)
+    if found := _read(folder / "dashboard.json"):
+        about = f"{_date(found)}, {found['live']:,} live and {found['finished']:,} finished jobs"
+        yield Run("make bench-dashboard", about, dashboard.GOALS, found)
+    if found := _read(folder / "soak.json"):
+        yield Run("make soak", f"{_date(found)}, {found['jobs']:,} jobs", soak.GOALS, found)
+    for name, command, allowed in (
+        ("chaos", "chaos", 10),
+        ("chaos-guarded", "chaos-guarded", 10),
+        ("ha", "chaos-ha", 5),
+    ):
+        if found := _read(folder / f"{name}.json"):
+            about = f"{_date(found)}, {found['enqueued']:,} jobs, {len(found['faults'])} faults, seed {found['seed']}"
+            yield Run(f"make {command}", about, storm(allowed), found)
+
+
+def _read(file: Path) -> Found:
+    found: Found = json.loads(file.read_text()) if file.exists() else {}
+    return found
+
+
+def _date(found: Found) -> str:
+    return str(found["machine"]["measured_at"])
+
+
+def table(folder: Path) -> str:
+    lines = ["| | measured | goal |", "|---|---:|---:|"]
+    for run in runs(folder):
+        lines.append(f"| **`{run.command}`**, {run.about} | | |")
+        for goal in run.goals:
+            if (value := run.measured.get(goal.name)) is not None:
+                judged = f"{goal}{'' if goal.met(value) else ', **not met**'}"
+                lines.append(f"| {goal.label} | {value:{goal.form}} | {judged} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    pages.write_between(PAGE, BEGIN, END, table(RESULTS))
+    print(f"written to {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
