@@ -184,6 +184,11 @@ def remember(keys: QueueKeys, id: str, token: str, *fields: Any) -> RedisCall:
     return _script("remember", [keys[id], keys.lock(id)], token, *fields)
 
 
+def wait_again(keys: QueueKeys, id: str, place: str, children: Sequence[str]) -> RedisCall:
+    """Ours: a flow that has ended, back to those that wait for their children."""
+    return _script("waitAgain", [keys[id], *keys.all(place, "waiting-children", "events")], id, now_ms(), *children)
+
+
 def hold_key(keys: QueueKeys, id: str, unique: str) -> RedisCall:
     """Ours: the unique key of a job that has come back is its own again."""
     return _script("holdKey", [keys[id], unique], id)

@@ -1,4 +1,4 @@
-"""Changing the course of jobs: cancelling, bringing back, moving within the queue, removing."""
+"""Changing the course of jobs: cancelling, moving within the queue."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -8,10 +8,8 @@ from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.claim import held_job
 from penstock.engine.bullmq.leases import stop_list
 from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
-from penstock.engine.bullmq.record import CANCEL, PARKED, PARKED_AT, UNRUN, record_of
-from penstock.engine.bullmq.refusal import cannot
+from penstock.engine.bullmq.record import CANCEL, UNRUN, record_of
 from penstock.engine.bullmq.session import Session
-from penstock.errors import UniqueKeyTaken
 
 _LOCK = 30_000
 """Milliseconds: for as long as it takes to end a job that has not started."""
@@ -59,40 +57,6 @@ async def _cancel_one(session: Session, keys: QueueKeys, id: str, reason: str) -
         key = stop_list(session, owner[1])
         await session.many([plain("RPUSH", key, str(uuid_of(keys.queue, id))), plain("EXPIRE", key, 3600)])
     return True
-
-
-async def retry(
-    session: Session, ids: Sequence[UUID], queue: str | None = None, *, leave_taken: bool = False
-) -> list[UUID]:
-    """Of those whose unique key another job has by now none comes back; `leave_taken`: the others do."""
-    if queue is not None:
-        raise cannot("database", "moving jobs to another queue")
-    ended: dict[UUID, tuple[QueueKeys, str, str | None]] = {}
-    for id, (keys, own) in (await index.places(session, ids)).items():
-        if await session.one(calls.state_of(keys, own)) != "failed":
-            continue
-        kind, unique = await _unique_of(session, keys, own)
-        holder = None if unique is None else await session.one(plain("GET", unique))
-        if holder not in (None, own) or (unique and unique in (other for *_, other in ended.values())):
-            if leave_taken:
-                continue
-            raise UniqueKeyTaken(f"unique_key: another {kind} holds it; retry it when that one has finished")
-        ended[id] = keys, own, unique
-    back = []
-    for id, (keys, own, unique) in ended.items():
-        await session.one(plain("HDEL", keys[own], CANCEL, "stc", "defa", UNRUN, PARKED, PARKED_AT, "progress"))
-        if int(await session.one(calls.reprocess(keys, own, "failed"))) == 1:
-            if unique is not None:
-                await session.one(calls.hold_key(keys, own, unique))
-            back.append(id)
-    return back
-
-
-async def _unique_of(session: Session, keys: QueueKeys, id: str) -> tuple[str, str | None]:
-    """Its kind, and what stands for its unique key while it lives. One that Node holds for a time is no such key."""
-    kind, unique, opts = await session.one(plain("HMGET", keys[id], "name", "deid", "opts"))
-    lasting = "ttl" in (record_of(keys.queue, id, {"opts": opts or ""}).opts.get("de") or {})
-    return kind, f"{keys.base}de:{unique}" if unique and not lasting else None
 
 
 async def set_priority(session: Session, ids: Sequence[UUID], priority: int) -> list[UUID]:

@@ -34,6 +34,7 @@ from penstock.engine.bullmq.listener import BullmqListener
 from penstock.engine.bullmq.mover import BullmqMover
 from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.refusal import cannot, refusal
+from penstock.engine.bullmq.retry import retry
 from penstock.engine.bullmq.session import Session
 from penstock.engine.bullmq.together import complete_and_enqueue
 from penstock.engine.bullmq.wait import until_final
@@ -132,7 +133,7 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.JobTree: lambda s, _, a: seen.tree_of(s, a.job),
     c.ExistingIds: _existing,
     c.Cancel: lambda s, _, a: changes.cancel(s, a.ids, a.reason),
-    c.Retry: lambda s, _, a: changes.retry(s, a.ids, a.queue),
+    c.Retry: lambda s, _, a: retry(s, a.ids, a.queue),
     c.SearchJobs: lambda s, _, a: looks.search_jobs(s, a),
     c.RetryWhere: lambda s, _, a: operations.retry_where(s, a),
     c.PurgeWhere: lambda s, _, a: operations.purge_where(s, a),

@@ -13,6 +13,7 @@ from penstock.engine.bullmq import calls, changes, index, looks
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.record import Record
 from penstock.engine.bullmq.refusal import cannot
+from penstock.engine.bullmq.retry import retry
 from penstock.engine.bullmq.session import Session
 from penstock.job import Job, JobState
 
@@ -70,7 +71,7 @@ async def operate(session: Session, asked: c.StartOperation) -> c.Operation:
 async def _change(session: Session, action: str, ids: list[UUID], options: Mapping[str, Any]) -> list[UUID]:
     match action:
         case "retry":
-            return await changes.retry(session, ids, options.get("queue"), leave_taken=True)
+            return await retry(session, ids, options.get("queue"), leave_taken=True)
         case "cancel":
             return await changes.cancel(session, ids, options.get("reason") or "cancelled")
         case "set_priority":
@@ -87,7 +88,7 @@ async def _remove(session: Session, ids: list[UUID]) -> list[UUID]:
 
 async def retry_where(session: Session, asked: c.RetryWhere) -> list[UUID]:
     jobs = await _chosen(session, "retry", asked.filter)
-    return await changes.retry(session, [job.id for job in jobs], asked.queue, leave_taken=True)
+    return await retry(session, [job.id for job in jobs], asked.queue, leave_taken=True)
 
 
 async def purge_where(session: Session, asked: c.PurgeWhere) -> int:
