@@ -115,6 +115,24 @@ async def test_a_flow_around_it_comes_back_too(hands: Hands) -> None:
     assert await hands.state(outer) is JobState.SUCCEEDED
 
 
+async def test_the_rest_of_a_flow_that_fails_is_cancelled_and_comes_back_with_it(hands: Hands) -> None:
+    flow = Flow(then=NewJob(kind="bind"))
+    flow.add(NewJob(kind="draw"))
+    flow.add(NewJob(kind="print", delay=3600))
+    inner = Flow(then=NewJob(kind="count"))
+    inner.add(NewJob(kind="weigh", delay=3600))
+    flow.add(inner)
+    book = await hands.start(flow)
+    await hands.give_up((await hands.claim())["draw"])
+    assert await hands.claim() == {}
+    ended = {job.kind: job.state for job in (await hands.bench.app.jobs.alist()).jobs}
+    rest = dict.fromkeys(("print", "count", "weigh"), JobState.CANCELLED)
+    assert ended == rest | {"bind": JobState.FAILED, "draw": JobState.FAILED}
+    assert len(await hands.bench.app.jobs.aretry(book.id)) == 5
+    jobs = await hands.claim()
+    assert set(jobs) == {"draw", "print", "weigh"}
+
+
 async def test_a_flow_that_was_cancelled_comes_back_whole(hands: Hands) -> None:
     flow = await hands.start(_book())
     await hands.bench.app.jobs.acancel(flow.id)

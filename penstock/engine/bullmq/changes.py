@@ -5,8 +5,7 @@ from uuid import UUID
 
 from penstock.engine.bullmq import calls, index, schedules
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.claim import held_job
-from penstock.engine.bullmq.leases import stop_list
+from penstock.engine.bullmq.leases import held_job, stop_list
 from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
 from penstock.engine.bullmq.record import CANCEL, UNRUN, record_of
 from penstock.engine.bullmq.session import Session
@@ -25,12 +24,22 @@ async def cancel(session: Session, ids: Sequence[UUID], reason: str) -> list[UUI
 
 async def _cancel_tree(session: Session, keys: QueueKeys, id: str, reason: str) -> bool:
     """First the job, then what it waits for: the other way round a job whose last child ends would start."""
-    children = await session.one(plain("SMEMBERS", f"{keys[id]}:dependencies"))
+    awaited = await _awaited(session, keys, id)
     reached = await _cancel_one(session, keys, id, reason)
-    for child in children:
-        queue, own = place_of(child)
-        await _cancel_tree(session, session.keys(queue), own, reason)
+    for below, own in awaited:
+        await _cancel_tree(session, below, own, reason)
     return reached
+
+
+async def cancel_awaited(session: Session, keys: QueueKeys, id: str, reason: str) -> None:
+    """What a job that fails still waits for: the rest of its flow."""
+    for below, own in await _awaited(session, keys, id):
+        await _cancel_tree(session, below, own, reason)
+
+
+async def _awaited(session: Session, keys: QueueKeys, id: str) -> list[tuple[QueueKeys, str]]:
+    places = map(place_of, await session.one(plain("SMEMBERS", f"{keys[id]}:dependencies")))
+    return [(session.keys(queue), own) for queue, own in places]
 
 
 async def _cancel_one(session: Session, keys: QueueKeys, id: str, reason: str) -> bool:

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
 from uuid import UUID
 
 from penstock.engine import commands as c
-from penstock.engine.bullmq import calls, index, schedules
+from penstock.engine.bullmq import calls, changes, index, schedules
 from penstock.engine.bullmq.again import LOST
-from penstock.engine.bullmq.leases import Hands, HeldJob, seconds_of
+from penstock.engine.bullmq.leases import Hands, HeldJob, held_job, seconds_of
 from penstock.engine.bullmq.record import CANCEL, STALLED, UNRUN, Record, record_of
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot
@@ -79,21 +78,6 @@ def _begun_again(session: Session, records: Sequence[Record]) -> list[calls.Redi
     return told
 
 
-def held_job(record: Record, token: str) -> HeldJob:
-    keep = [_kept(record.opts.get("removeOnComplete")), _kept(record.opts.get("removeOnFail"))]
-    return HeldJob(record.queue, record.id, token, record.claims, calls.now_ms(), keep, record.max_attempts)
-
-
-def _kept(said: Any) -> Any:
-    """What BullMQ keeps of ended jobs, by the option of a job that says what to remove."""
-    if isinstance(said, dict):
-        # the script calculates with them
-        return {name: value for name, value in said.items() if isinstance(value, int | float)}
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return {"count": 0 if said is True else -1}
-    return {"count": said}
-
-
 async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -> bool:
     """Ends what no handler is to see: a job whose child has failed, a flow that has no last step, one to cancel, and
     one whose workers were lost too often."""
@@ -113,6 +97,9 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
     if not failure and not hollow:
         return False
     held = (await hands.find(session, lease, [record.claimed().held]))[record.uuid]
+    if failure and record.ours is not None:
+        # first: whoever is killed in between has this job again, and does the rest
+        await changes.cancel_awaited(session, session.keys(record.queue), record.id, failure)
     said = failure or "null"
     ended = calls.finish(
         session.keys(record.queue), record.id, held.token, failed=bool(failure), said=said,

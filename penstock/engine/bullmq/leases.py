@@ -42,6 +42,21 @@ class HeldJob(msgspec.Struct, frozen=True):
     attempts: int
 
 
+def held_job(record: Record, token: str) -> HeldJob:
+    keep = [_kept(record.opts.get("removeOnComplete")), _kept(record.opts.get("removeOnFail"))]
+    return HeldJob(record.queue, record.id, token, record.claims, calls.now_ms(), keep, record.max_attempts)
+
+
+def _kept(said: Any) -> Any:
+    """What BullMQ keeps of ended jobs, by the option of a job that says what to remove."""
+    if isinstance(said, dict):
+        # the script calculates with them
+        return {name: value for name, value in said.items() if isinstance(value, int | float)}
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return {"count": 0 if said is True else -1}
+    return {"count": said}
+
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(HeldJob).decode
 
