@@ -37,6 +37,12 @@ class Served:
         assert found is not None
         return int(found[1]) // 1024
 
+    @property
+    def event_loop(self) -> float:
+        """Seconds of a processor that the thread of the event loop has had."""
+        ran = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/schedstat").read_text()
+        return int(ran.split()[0]) / 1e9
+
     def open(self, sent: bytes = b"") -> socket.socket:
         opened = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         opened.sendall(sent)
