@@ -164,15 +164,20 @@ class ServerTooOld(PenstockError):
 
 
 class DatabaseUnavailable(PenstockError):
-    """The database cannot be reached, or answers nobody. `sent` when it is not known whether it did what was asked."""
+    """The database cannot be reached, or answers nobody. `sent` when it is not known whether it did what was asked;
+    `seconds` is how long it was tried, 0 when the first refusal was the last."""
 
     what, address = "the database", "DATABASE_URL"
 
     def __init__(self, seconds: float, reason: str, *, sent: bool) -> None:
         done = "whether it did what it was asked to is not known" if sent else "nothing was written"
+        within, timeout = "", ""
+        if f"{seconds:.1f}" != "0.0":
+            within = f" within {seconds:.1f} s"
+            timeout = "; Penstock(database_timeout=…) is how long to try"
         super().__init__(
-            f"{self.what} could not be reached within {seconds:.1f} s ({reason}); {done}. Check that it runs and that "
-            f"{self.address} says where; Penstock(database_timeout=…) is how long to try"
+            f"{self.what} could not be reached{within} ({reason.rstrip('.')}); {done}. Check that it runs and that "
+            f"{self.address} says where{timeout}"
         )
         self.seconds = seconds
         self.reason = reason

@@ -85,6 +85,17 @@ def test_enqueue_fails_in_time_and_says_why(wire: Wire, fault: Fault, caplog: py
     assert told[1].startswith("the database is back after ")
 
 
+def test_a_server_that_refuses_at_once_is_not_told_of_as_a_timeout() -> None:
+    """Nothing waited for it, and a longer timeout would not help."""
+    with (
+        Penstock("postgresql://127.0.0.1:1/nowhere") as app,
+        pytest.raises(DatabaseUnavailable, match=r"^the database could not be reached \(.*refused") as raised,
+    ):
+        app.jobs.list()
+    assert raised.value.seconds == 0
+    assert str(raised.value).endswith("nothing was written. Check that it runs and that DATABASE_URL says where")
+
+
 @faults
 async def test_the_same_in_async_code(wire: Wire, fault: Fault) -> None:
     async with Penstock(wire.url, database_timeout=TIMEOUT) as app:

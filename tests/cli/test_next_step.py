@@ -66,7 +66,7 @@ REFUSALS: list[tuple[str, str, dict[str, str]]] = [
     ("migrate refusing --schema x", "leave it out", {}),
     ("migrate", "check that the database runs and that DATABASE_URL says where", {"DATABASE_URL": "{away}"}),
     ("worker refusing2", "check that the database runs and that DATABASE_URL says where", {"DATABASE_URL": "{away}"}),
-    ("jobs list", "is how long to try", {"DATABASE_URL": "{away}"}),
+    ("jobs list", "Check that it runs and that DATABASE_URL says where", {"DATABASE_URL": "{away}"}),
     ("jobs list", "for a : in the password", {"DATABASE_URL": "mysql://x"}),
     ("jobs list", "start one with `penstock db start`", {"DATABASE_URL": ""}),
     ("jobs list", "run `penstock migrate` .*", {"PENSTOCK_SCHEMA": "elsewhere"}),

@@ -231,8 +231,12 @@ class BullmqEngine:
                 self.outage.begin(reason)
                 if self._works or (seconds is None and (self._timeout is None or not repeatable)):
                     raise
-                if seconds is not None and (not repeatable or time.monotonic() - began + pause > seconds):
-                    raise RedisUnavailable(seconds, reason, sent=True) from error
+                if seconds is not None:
+                    tried = time.monotonic() - began
+                    if tried + pause > seconds:
+                        raise RedisUnavailable(seconds, reason, sent=True) from error
+                    if not repeatable:
+                        raise RedisUnavailable(tried, reason, sent=True) from error
             else:
                 self._was_in = True
                 self.outage.end()

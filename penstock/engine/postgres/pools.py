@@ -137,7 +137,9 @@ class _Attempts:
             self._outage.begin(reason)
             if self._timeout is None:
                 raise error
-            raise PostgresUnavailable(tried, reason, sent=False) from None
+            # a server that was never reached is asked once: how long it took to refuse is nobody's timeout
+            waited = tried if self._seconds or tried >= self._timeout else 0.0
+            raise PostgresUnavailable(waited, reason, sent=False) from None
         pause, self._pause = self._pause, min(2 * self._pause, 1)
         return min(pause, self._seconds - tried)
 
