@@ -2,8 +2,11 @@
 
 import sys
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Annotated, Any, Unpack
 
+import psycopg
 import typer
 
 from penstock.app import Penstock
@@ -11,10 +14,11 @@ from penstock.cli.complete import kinds, queues
 from penstock.cli.given import moment, read_arguments
 from penstock.cli.lines import enqueue_lines
 from penstock.cli.load import load_app
-from penstock.cli.output import out, print_json
+from penstock.cli.output import out, print_json, warn
 from penstock.cli.progress import bar
 from penstock.cli.queues import Create, refuse_unknown_queue
-from penstock.errors import InvalidInput, PenstockError
+from penstock.engine import commands
+from penstock.errors import InvalidInput, PenstockError, meant
 from penstock.handle import JobHandle
 from penstock.handler import Choices
 from penstock.job import NewJob
@@ -22,6 +26,8 @@ from penstock.logs import shown
 
 LOOK_EVERY = 0.3
 """Seconds between two looks at how far a job is that is waited for."""
+_MOST_NAMED = 10
+"""Of the kinds that there are."""
 
 
 def enqueue(
@@ -83,6 +89,7 @@ def enqueue(
     if org is not None:
         options["org"] = org
     known: set[str] = set()
+    unchecked: dict[str, None] = {}
     definitions = load_app(application) if application is not None else None
 
     def prepared(kind: str, args: dict[str, Any], **own: Unpack[Choices]) -> NewJob:
@@ -90,12 +97,16 @@ def enqueue(
         if "queue" in chosen and chosen["queue"] not in known:
             refuse_unknown_queue(app, chosen["queue"], create=create)
             known.add(chosen["queue"])
-        return definitions.prepare(kind, args, **chosen) if definitions else app.prepare_unchecked(kind, args, **chosen)
+        if definitions is not None:
+            return definitions.prepare(kind, args, **chosen)
+        unchecked[kind] = None
+        return app.prepare_unchecked(kind, args, **chosen)
 
     if source is not None:
         if wait or args != "{}":
             raise InvalidInput("wait" if wait else "args", "is for one job: leave it out with --from")
         enqueue_lines(app, json, source, kind, prepared)
+        _warn_of_unknown(app, unchecked, json=json)
         return
     if kind is None:
         raise InvalidInput("kind", "name the kind of the job, or a file of many jobs by --from")
@@ -105,12 +116,27 @@ def enqueue(
         raise InvalidInput(next(iter(options)), f"is for one job, and {kind} is a flow: leave it out")
     work = [prepared(kind, given)] if maker is None else maker.make(given).jobs()
     handle = app.handle(app.engine.enqueue(work)[0].id)
+    _warn_of_unknown(app, unchecked, json=json)
     if wait:
         print_json(_result(handle, timeout, json))
     elif json:
         print_json({"id": handle.id})
     else:
         out.print(str(handle.id), highlight=False)
+
+
+def _warn_of_unknown(app: Penstock, kinds: Iterable[str], *, json: bool) -> None:
+    """Of a slip of the pen, as far as the database can know: a worker that will run them may be yet to come."""
+    with suppress(PenstockError, psycopg.Error):  # they are enqueued, whoever may not look
+        known = app.engine.run(commands.KnownKinds())
+        for kind in kinds:
+            if known and kind not in known:
+                more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+                warn(
+                    f"kind: nobody is known to run {kind!r}{meant(kind, known)}; there are "
+                    f"{', '.join(known[:_MOST_NAMED])}{more}. It waits for a worker that has a handler of it",
+                    json=json,
+                )
 
 
 def _result(handle: JobHandle[Any], timeout: float, json: bool) -> object:

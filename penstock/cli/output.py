@@ -64,6 +64,14 @@ def ask(question: str, *, yes: bool) -> None:
         raise typer.Exit(1)
 
 
+def warn(message: str, *, json: bool) -> None:
+    """On stderr, whatever is printed beside it."""
+    if json:
+        _tell_json({"warning": message})
+    else:
+        err.print(f"[bold yellow]warning:[/] {escape(shown(message))}", highlight=False, soft_wrap=True)
+
+
 @contextmanager
 def explained(json: bool) -> Iterator[None]:
     """Turns what can go wrong into one line (or one JSON object) on stderr and exit code 1."""
@@ -78,7 +86,11 @@ def explained(json: bool) -> Iterator[None]:
 
 def _complain(message: str, type: str, json: bool) -> NoReturn:
     if json:
-        sys.stderr.write(escaped_in_json(msgspec.json.encode({"error": message, "type": type}).decode()) + "\n")
+        _tell_json({"error": message, "type": type})
     else:
         err.print(f"[bold red]error:[/] {escape(shown(message))}", highlight=False, markup=True, soft_wrap=True)
     raise typer.Exit(1) from None
+
+
+def _tell_json(told: dict[str, str]) -> None:
+    sys.stderr.write(escaped_in_json(msgspec.json.encode(told).decode()) + "\n")

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from penstock import Handler, Penstock
+from penstock.engine import commands
+from penstock.job import Lease
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
 
@@ -156,3 +158,29 @@ def test_waiting_longer_than_the_timeout_says_how_to_look(penstock: Command, app
     [job] = app.jobs.list().jobs
     assert said.startswith("error: it has not ended within 0 s, and goes on: ")
     assert f"penstock jobs show {job.id}" in said
+
+
+def test_a_kind_that_nobody_is_known_to_run_is_warned_of(penstock: Command, app: Penstock, tmp_path: Path) -> None:
+    assert penstock("enqueue", "nothere").stderr == "", "nobody has said yet what there is"
+    app.engine.run(commands.OpenLease("worker", host="here", pid=1, kinds=["ring", "send_mail"]))
+    app.engine.run(commands.DeclareKinds([{"kind": "export", "template": {}}], ["export", "tidy"]))
+    try:
+        for known in ("ring", "export", "tidy"):
+            assert penstock("enqueue", known).stderr == ""
+        done = penstock("enqueue", "send_mial")
+        assert (done.exit_code, done.stdout.strip()) == (0, str(app.jobs.list().jobs[0].id))
+        assert done.stderr.startswith(
+            "warning: kind: nobody is known to run 'send_mial' (did you mean 'send_mail'?); there are export, ring, "
+        )
+        as_json = penstock("enqueue", "nothere", "--json")
+        assert json.loads(as_json.stdout) == {"id": str(app.jobs.list().jobs[0].id)}
+        assert json.loads(as_json.stderr)["warning"].startswith("kind: nobody is known to run 'nothere'; there are ")
+        (tmp_path / "jobs.jsonl").write_text('{"kind": "ring"}\n{"kind": "rong"}\n{"kind": "rong"}\n')
+        lines = penstock("enqueue", "--from", tmp_path / "jobs.jsonl")
+        assert (lines.stdout, lines.stderr.count("'rong' (did you mean 'ring'?)")) == ("3 jobs enqueued\n", 1)
+        app.engine.run(commands.OpenLease("another", host="here", pid=2))
+        assert penstock("enqueue", "nothere").stderr == "", "which that one may have"
+    finally:
+        app.engine.run(commands.DeclareKinds([], ["export", "tidy"]))
+        for worker in app.workers.list():
+            app.engine.run(commands.CloseLease(Lease(worker.lease)))

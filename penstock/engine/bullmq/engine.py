@@ -53,6 +53,11 @@ async def _nothing(*_: object) -> None:
 
 
 async def _workers(session: Session, _: Hands, __: object) -> int:
+async def _unsaid(*_: object) -> list[str]:
+    """Workers of Node's say nothing of kinds."""
+    return []
+
+
     return len(await leases.workers(session))
 
 
@@ -163,6 +168,7 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.DeclareKinds: _nothing,
 }
 """What it can be asked for. The rest is refused by name."""
+    c.KnownKinds: _unsaid,
 
 
 class BullmqEngine:

@@ -269,6 +269,11 @@ class DeclareKinds(Repeatable[None], frozen=True):
 
 
 class SetQuota(Repeatable[None], frozen=True):
+class KnownKinds(Repeatable[list[str]], frozen=True):
+    """Those that somebody is known to run: that workers have handlers of, that an application has declared, that have
+    run before. None while a worker is there that does not say what it runs."""
+
+
     name: str
     limits: Mapping[str, int | None]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command
-from penstock.engine.postgres.statement import Statement, as_parameter, first, selecting_of, to_json
+from penstock.engine.postgres.statement import Statement, as_parameter, first, scalars, selecting_of, to_json
 from penstock.job import Job
 
 _SCHEDULE = "name, cron, kind, args, tz, catch_up, options, source, paused, last_tick, next_tick, last_job, created_at"
@@ -75,6 +75,19 @@ _STORED = "select * from penstock.artifacts where {} = any(%s::uuid[]) and state
 LOOKS: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.CountWorkers: lambda _: Statement(
         "select count(*) from penstock.leases_now where expires_at > penstock.clock()", [], first, repeatable=True
+    ),
+    c.KnownKinds: lambda _: Statement(
+        """select kind
+             from (select kind from penstock.kinds
+                   union select pg_catalog.unnest(declared_with) from penstock.kinds
+                   union select pg_catalog.unnest(kinds) from penstock.leases_now
+                   union select name from penstock.usage_sums where day = '-infinity' and by = 'ever'
+                   union select kind from penstock.usage_log) as known
+            where not exists (select from penstock.leases_now where kinds is null and expires_at > penstock.clock())
+            order by kind""",
+        [],
+        scalars,
+        repeatable=True,
     ),
     c.SearchJobs: _searching(_JOB),
     c.SearchSeenJobs: _searching(f"{_SEEN}, {_SHOWN}, parked_reason"),
