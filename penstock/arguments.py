@@ -5,13 +5,12 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
 import msgspec
 
 from penstock.context import Context, JobContext, SyncContext
-from penstock.errors import InvalidArguments, InvalidInput, StaleArguments
+from penstock.errors import InvalidArguments, InvalidInput, StaleArguments, meant
 from penstock.json import encode_args, from_builtin, loads
 
 _AT = re.compile(r"(.*) - at `(?:key in )?\$\.?(.*)`", re.DOTALL)
@@ -109,8 +108,7 @@ class Arguments:
         if missing := _MISSING.fullmatch(message):
             return InvalidArguments(missing[1], "is missing")
         if unknown := _UNKNOWN.fullmatch(message):
-            close = get_close_matches(unknown[1], self.names, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else f"; it takes {', '.join(self.names) or 'none'}"
+            hint = meant(unknown[1], self.names) or f"; it takes {', '.join(self.names) or 'none'}"
             return InvalidArguments(unknown[1], f"is no argument of this handler{hint}")
         return InvalidArguments("args", message)
 

@@ -65,8 +65,14 @@ class UnknownQueue(PenstockError, LookupError):
 
 def meant(word: str, known: Iterable[str]) -> str:
     """A slip of the pen, in brackets; nothing when there is no word like it."""
-    close = get_close_matches(word, list(known), n=1)
+    names = list(known)
+    close = [each for each in names if _letters(each) == _letters(word)] or get_close_matches(word, names, n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _letters(word: str) -> str:
+    """The same of run_at, runAt and RUN-AT."""
+    return word.replace("_", "").replace("-", "").lower()
 
 
 class UnknownJob(PenstockError, LookupError):
@@ -171,14 +177,12 @@ class DatabaseUnavailable(PenstockError):
 
     def __init__(self, seconds: float, reason: str, *, sent: bool) -> None:
         done = "whether it did what it was asked to is not known" if sent else "nothing was written"
-        within, timeout = "", ""
-        if f"{seconds:.1f}" != "0.0":
-            within = f" within {seconds:.1f} s"
-            timeout = "; Penstock(database_timeout=…) is how long to try"
-        super().__init__(
-            f"{self.what} could not be reached{within} ({reason.rstrip('.')}); {done}. Check that it runs and that "
-            f"{self.address} says where{timeout}"
-        )
+        why = f"({reason.rstrip('.')}); {done}. Check that it runs and that {self.address} says where"
+        if f"{seconds:.1f}" == "0.0":
+            super().__init__(f"{self.what} could not be reached {why}")
+        else:
+            timeout = "Penstock(database_timeout=…) is how long to try"
+            super().__init__(f"{self.what} could not be reached within {seconds:.1f} s {why}; {timeout}")
         self.seconds = seconds
         self.reason = reason
         self.sent = sent

@@ -85,3 +85,29 @@ async def test_broken_json_names_no_field_of_its_own(api: Api) -> None:
         [error] = answer.json()["errors"]
         assert error["field"] == "body"
         assert error["problem"].startswith("is not JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "problems"),
+    [
+        ("/api/jobs", {"kind": "work", "runAt": "2030-01-01T00:00:00Z"}, {"runAt": "run_at"}),
+        ("/api/jobs", {"kind": "work", "Priority": 1, "RUN-AT": "x"}, {"Priority": "priority", "RUN-AT": "run_at"}),
+        ("/api/jobs", {"kind": "work", "quue": "mail", "priority": "x"}, {"quue": "queue", "priority": ""}),
+        ("/api/jobs", {"kind": "work", "colour": "red", "q" * 60: 1}, {"colour": "", "q" * 60: ""}),
+        ("/api/jobs/batch", {"jobs": [{"kind": "work", "arg": {}}]}, {"jobs.0.arg": "args"}),
+        ("/api/jobs/batch", {"jobs": [{"kind": "work"}], "Owner": "ada"}, {"Owner": "owner"}),
+        ("/api/jobs/tick", {"Limit": 1}, {"Limit": "limit"}),
+        ("/api/events", {"event": "paid", "Key": "7"}, {"Key": "key"}),
+    ],
+)
+async def test_a_slip_in_a_fields_name_is_answered_with_the_name(
+    api: Api, path: str, body: dict[str, object], problems: dict[str, str]
+) -> None:
+    """Under the field's name as it was sent, beside whatever else is wrong."""
+    answer = await api.service.post(path, body)
+    assert answer.status_code == 422, answer.text
+    told = {each["field"]: each["problem"] for each in answer.json()["errors"]}
+    assert told.keys() == problems.keys()
+    for field, name in problems.items():
+        hint = f"Extra inputs are not permitted (did you mean {name!r}?)"
+        assert told[field] == hint if name else "did you mean" not in told[field]

@@ -5,7 +5,7 @@ that are told, and only what is more or less than these is written down."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_type_hints
 from uuid import UUID
 
 from pydantic import (
@@ -16,13 +16,17 @@ from pydantic import (
     ConfigDict,
     FailFast,
     Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
     create_model,
     model_validator,
 )
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from penstock import artifact
 from penstock.app import DAYS_KEPT
 from penstock.engine.commands import AskedApproval, LiveWorker, QueueScale, RunningJob, SeenJob, Usage
+from penstock.errors import meant
 from penstock.job import JobState
 from penstock.worker.tick import TickResult
 from penstock.workers import Holder
@@ -65,18 +69,35 @@ Moment = Annotated[AwareDatetime, BeforeValidator(_written_out), AfterValidator(
 
 
 _MOST_FIELDS = 50
+_LONGEST_SLIP = 50
+"""Characters of a field's name that may be a slip of the pen: what is longer is compared with nothing."""
 
 
 class Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _refuse_many(cls, given: object) -> object:
-        """Each field that is not known is an error of its own: of 80,000, three seconds of them."""
+    def _refuse_unknown(cls, given: object, check: ModelWrapValidatorHandler[Self]) -> Self:
+        """Each field that is not known is an error of its own, of 80,000, three seconds of them; and says which one may
+        have been meant, such as run_at by runAt."""
         if isinstance(given, dict) and len(given) > _MOST_FIELDS:
             raise ValueError(f"has {len(given):,} fields; there are {', '.join(cls.model_fields)}")
-        return given
+        try:
+            return check(given)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            if all(each["type"] != "extra_forbidden" for each in found):
+                raise
+            raise ValidationError.from_exception_data(error.title, [cls._hinted(each) for each in found]) from None
+
+    @classmethod
+    def _hinted(cls, error: ErrorDetails) -> InitErrorDetails:
+        problem, where = error["msg"], error["loc"]
+        if error["type"] == "extra_forbidden" and len(where) == 1 and len(str(where[0])) <= _LONGEST_SLIP:
+            problem += meant(str(where[0]), cls.model_fields)
+        said = PydanticCustomError("refused", "{problem}", {"problem": problem})
+        return InitErrorDetails(type=said, loc=where, input=error["input"])
 
 
 class StartRequest(Request):

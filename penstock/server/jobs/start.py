@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from typing import Any, TypedDict
 from uuid import UUID
 
@@ -15,7 +14,7 @@ import msgspec
 from penstock.app import Penstock
 from penstock.dedupe import for_tenant, sorted_json
 from penstock.engine import commands
-from penstock.errors import InvalidInput, NotAllowed, UnknownKind
+from penstock.errors import InvalidInput, NotAllowed, UnknownKind, meant
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
 from penstock.handler import Choices, Handler
@@ -229,8 +228,7 @@ def _known(app: Penstock, caller: Identity, kind: str) -> Handler[..., Any] | Fl
             raise InvalidInput("kind", str(error)) from None
     opened = {each.kind: each for each in app.startable if each.options.users}
     if kind not in opened:
-        close = get_close_matches(kind, opened, n=1)
-        raise NotAllowed(f"kind: {kind!r} is not open to users{f' (did you mean {close[0]!r}?)' if close else ''}")
+        raise NotAllowed(f"kind: {kind!r} is not open to users{meant(kind, opened)}")
     return opened[kind]
 
 
