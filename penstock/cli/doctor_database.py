@@ -14,7 +14,7 @@ from penstock.engine.postgres.address import read_address
 from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights
 from penstock.errors import PenstockError
 from penstock.logs import counted
-from penstock.sql import contract, functions_digest, migrations, quote_schema, render
+from penstock.sql import at_migration, contract, functions_digest, migrations, quote_schema, render
 
 Level = Literal["ok", "warning", "bad"]
 
@@ -117,7 +117,7 @@ def _schema(app: Penstock, connection: Connection) -> Iterator[Finding]:
     except PenstockError as error:
         yield Finding("bad", "schema", str(error), migrate if missing else "pip install -U penstock")
         return
-    at = f"penstock {version('penstock')}, schema {schema} at migration {max(there, default=0)}"
+    at = f"penstock {version('penstock')}, {at_migration(schema, max(there, default=0))}"
     if missing:
         yield Finding("bad", "schema", f"{at}; missing: {', '.join(missing)}", migrate)
     elif max(there) > known[-1].number:

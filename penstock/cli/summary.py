@@ -14,6 +14,7 @@ from penstock.app import Penstock
 from penstock.cli.output import err
 from penstock.cli.try_it import commands_for, key_in_shell
 from penstock.logs import counted, shown
+from penstock.sql import at_migration, migrations
 
 log = logging.getLogger("penstock.up")
 
@@ -64,8 +65,8 @@ class Started:
             yield f"as a user: penstock token --sub ada{folder}"
 
     def _database(self) -> str:
-        brought = f", {counted(len(self.applied), 'migration')} applied" if self.applied else ""
-        return f"{self.app.home.shown}, schema {self.app.database.schema}{brought}"
+        at = at_migration(self.app.database.schema, migrations()[-1].number)  # or it would not have come up
+        return f"{self.app.home.shown}, {at}{', brought there just now' if self.applied else ''}"
 
     def _files(self) -> str:
         address = self.app.artifacts.storage.address

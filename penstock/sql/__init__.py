@@ -34,6 +34,11 @@ def migrations() -> tuple[Migration, ...]:
     return read_migrations(files(__name__) / "migrations")
 
 
+def at_migration(schema: str, number: int) -> str:
+    """Where a database is, in the words of all who say it. Numbers have gaps: how many there are is another number."""
+    return f"schema {schema} at migration {number}"
+
+
 def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
     """The files of a folder named like 0001_tables.sql, in order."""
     found: dict[int, Migration] = {}

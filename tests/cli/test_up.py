@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from penstock import embedded
+from penstock.sql import migrations
 from tests.kit.until import wait_until
 
 T = TypeVar("T")
@@ -160,7 +161,8 @@ def _check_summary(program: Program, key: str) -> None:
     assert f"{program.address()}/shop\n" in told  # whoever reads a log is not to sign in by it
     assert ".penstock/service-key\n" in told
     assert "penstock token --sub ada\n" in told
-    assert "embedded Postgres under .penstock" in told
+    at = f"schema penstock at migration {migrations()[-1].number}"  # as the doctor says it
+    assert f"embedded Postgres under .penstock, {at}, brought there just now\n" in told
     assert "1 process, 2 kinds of jobs\n" in told
     assert program.said.count("default × 50") == 1
     assert "\x1b" not in program.said
