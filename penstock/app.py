@@ -379,7 +379,7 @@ class Penstock(Declarations):
             self._middleware,
             self.schedules.code,
             self.artifacts.storage,
-            self._failure_hooks,
+            self.failure_hooks,
             self._kinds.queues,
             self._end_hooks,
             self._needs,

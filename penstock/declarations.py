@@ -50,7 +50,7 @@ class Declarations:
         self.pages: list[WebPage] = []
         self.examples: list[str] = []
         self._middleware: list[Middleware] = []
-        self._failure_hooks: list[FailureHook] = []
+        self.failure_hooks: list[FailureHook] = []
         self._end_hooks: list[EndHook] = []
         self._slots: dict[str, int] = {}
 
@@ -269,9 +269,10 @@ class Declarations:
     def on_failure(self, hook: H) -> H:
         """Calls a function, sync or async, with the Failure of each job that a worker of this application gives up.
 
-        What it raises is logged and has no other effect. Of a job whose worker was lost, nobody is left to call it.
+        What it raises is logged and has no other effect. Of a job that was given up because its worker was lost, with
+        `error_type` "WorkerLost", another worker tells, or a tick.
         """
-        self._failure_hooks.append(hook)
+        self.failure_hooks.append(hook)
         return hook
 
     def on_end(self, hook: E) -> E:

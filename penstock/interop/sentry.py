@@ -69,6 +69,7 @@ def report_to_sentry(app: Penstock, *, retries: bool = False, traces: bool = Tru
         watch = _Monitors(app)
         app.middleware(watch.begin)
         app.on_end(watch.end)
+        app.on_failure(watch.lose)
 
 
 class _Reporter:
@@ -206,6 +207,11 @@ class _Monitors:
     def end(self, run: EndedRun) -> None:
         if run.outcome in ("succeeded", "failed"):
             self._check_in(run.job, "ok" if run.outcome == "succeeded" else "error", run.ran)
+
+    def lose(self, failure: Failure) -> None:
+        """The job's worker was lost: its run has ended nowhere."""
+        if failure.error_type == "WorkerLost":
+            self._check_in(failure.job, "error")
 
     def _check_in(self, job: ClaimedJob, status: str, seconds: float | None = None) -> None:
         schedule = self._schedule_of(job)

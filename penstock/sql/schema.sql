@@ -1747,6 +1747,15 @@ CREATE FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: take_lost(integer); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.take_lost(p_limit integer DEFAULT 100) RETURNS TABLE(job jsonb, queue text)
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: take_quota(text, text, integer); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) RETURNS void
     LANGUAGE plpgsql
@@ -1768,7 +1777,7 @@ CREATE FUNCTION penstock.tell_watchers(p_ids uuid[]) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: tend(bigint); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision, operating boolean)
+CREATE FUNCTION penstock.tend(p_lease bigint) RETURNS TABLE(leads boolean, due_in double precision, operating boolean, lost boolean)
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -2204,6 +2213,23 @@ CREATE UNLOGGED TABLE penstock.locks (
     name text NOT NULL
 );
 
+-- Name: lost_jobs; Type: TABLE; Schema: penstock; Owner: -
+CREATE TABLE penstock.lost_jobs (
+    number bigint NOT NULL,
+    job uuid NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+-- Name: lost_jobs_number_seq; Type: SEQUENCE; Schema: penstock; Owner: -
+ALTER TABLE penstock.lost_jobs ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME penstock.lost_jobs_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: mailboxes; Type: TABLE; Schema: penstock; Owner: -
 CREATE TABLE penstock.mailboxes (
     event text NOT NULL,
@@ -2567,6 +2593,10 @@ ALTER TABLE ONLY penstock.leases
 ALTER TABLE ONLY penstock.locks
     ADD CONSTRAINT locks_pkey PRIMARY KEY (name);
 
+-- Name: lost_jobs lost_jobs_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
+ALTER TABLE ONLY penstock.lost_jobs
+    ADD CONSTRAINT lost_jobs_pkey PRIMARY KEY (number);
+
 -- Name: mailboxes mailboxes_pkey; Type: CONSTRAINT; Schema: penstock; Owner: -
 ALTER TABLE ONLY penstock.mailboxes
     ADD CONSTRAINT mailboxes_pkey PRIMARY KEY (event, key);
@@ -2861,6 +2891,9 @@ ALTER TABLE penstock.leases ENABLE ROW LEVEL SECURITY;
 -- Name: locks; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.locks ENABLE ROW LEVEL SECURITY;
 
+-- Name: lost_jobs; Type: ROW SECURITY; Schema: penstock; Owner: -
+ALTER TABLE penstock.lost_jobs ENABLE ROW LEVEL SECURITY;
+
 -- Name: mailboxes; Type: ROW SECURITY; Schema: penstock; Owner: -
 ALTER TABLE penstock.mailboxes ENABLE ROW LEVEL SECURITY;
 
@@ -2962,6 +2995,9 @@ CREATE POLICY the_service_does_everything ON penstock.leases TO service_role USI
 
 -- Name: locks the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.locks TO service_role USING (true) WITH CHECK (true);
+
+-- Name: lost_jobs the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
+CREATE POLICY the_service_does_everything ON penstock.lost_jobs TO service_role USING (true) WITH CHECK (true);
 
 -- Name: mailboxes the_service_does_everything; Type: POLICY; Schema: penstock; Owner: -
 CREATE POLICY the_service_does_everything ON penstock.mailboxes TO service_role USING (true) WITH CHECK (true);
@@ -4071,6 +4107,10 @@ GRANT ALL ON FUNCTION penstock.take_event(p_event text, p_key text) TO service_r
 REVOKE ALL ON FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.take_idempotency_key(p_owner text, p_of_user boolean, p_key text, p_job uuid, p_fingerprint bytea, p_ttl double precision) TO service_role;
 
+-- Name: FUNCTION take_lost(p_limit integer); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.take_lost(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.take_lost(p_limit integer) TO service_role;
+
 -- Name: FUNCTION take_quota(p_owner text, p_quota text, p_started integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.take_quota(p_owner text, p_quota text, p_started integer) TO service_role;
@@ -4225,6 +4265,12 @@ GRANT ALL ON TABLE penstock.live_jobs_view TO service_role;
 
 -- Name: TABLE locks; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.locks TO service_role;
+
+-- Name: TABLE lost_jobs; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON TABLE penstock.lost_jobs TO service_role;
+
+-- Name: SEQUENCE lost_jobs_number_seq; Type: ACL; Schema: penstock; Owner: -
+GRANT ALL ON SEQUENCE penstock.lost_jobs_number_seq TO service_role;
 
 -- Name: TABLE mailboxes; Type: ACL; Schema: penstock; Owner: -
 GRANT ALL ON TABLE penstock.mailboxes TO service_role;

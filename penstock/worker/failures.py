@@ -5,12 +5,14 @@ import inspect
 import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 from uuid import UUID
 
+from penstock.engine import commands
 from penstock.engine.commands import Became
-from penstock.job import JobState
+from penstock.engine.protocol import Engine
+from penstock.job import ClaimedJob, JobState
 from penstock.logs import current_job
 from penstock.outcome import Failure, FailureHook
 from penstock.worker.run import Failed, Run
@@ -20,11 +22,13 @@ log_of_worker = logging.getLogger("penstock.worker")
 
 _LONGEST = 100_000
 _LONGEST_LINE = 2000
+_WORKER_LOST = "its worker was lost"
 
 
 class Failures:
-    def __init__(self, hooks: Sequence[FailureHook] = ()) -> None:
+    def __init__(self, hooks: Sequence[FailureHook] = (), kinds: Container[str] = ()) -> None:
         self._hooks = hooks
+        self._kinds = kinds
         self._calls: set[asyncio.Task[None]] = set()
 
     def tell(self, run: Run, ending: Failed, became: Became | None) -> None:
@@ -32,7 +36,7 @@ class Failures:
         job, error = run.job, ending.error
         said = f"{error.type}: {error.error}" if error.type else error.error
         said = said if len(said) < _LONGEST_LINE else f"{said[:_LONGEST_LINE]}…"
-        about: dict[str, Any] = {"job_id": str(job.id), "job_kind": job.kind, "job_attempt": job.attempt}
+        about = _about(job)
         if became is None or became.state is JobState.CANCELLED:
             log.info("failed, but nobody wants it from here any more: %s", said, extra=about)
         elif became.state is not JobState.FAILED:
@@ -50,6 +54,17 @@ class Failures:
         if became is not None and became.state is JobState.FAILED:
             self.give_up(failure_of(run, ending))
 
+    async def tell_lost(self, engine: Engine) -> None:
+        """Of jobs that were given up without anybody to report it, in rounds of so many. Hooks are told of kinds that
+        are known here: another application's, whose jobs are in the same database, are for its own."""
+        for lost in await engine.arun(commands.TakeLost()):
+            job = lost.job
+            log.error(
+                "given up after attempt %d of %d: %s", job.attempt, job.max_attempts, _WORKER_LOST, extra=_about(job)
+            )
+            if job.kind in self._kinds:
+                self.give_up(Failure(job, _WORKER_LOST, queue=lost.queue, error_type="WorkerLost"))
+
     def give_up(self, failure: Failure) -> None:
         """Calls the hooks, beside everything else: neither their time nor their errors are the worker's."""
         for hook in self._hooks:
@@ -66,6 +81,10 @@ class Failures:
 def failure_of(run: Run, ending: Failed) -> Failure:
     error = ending.error
     return Failure(run.job, error.error, ending.raised, error.traceback, run.queue, error.type)
+
+
+def _about(job: ClaimedJob) -> dict[str, Any]:
+    return {"job_id": str(job.id), "job_kind": job.kind, "job_attempt": job.attempt}
 
 
 def _can_be_logged(error: BaseException) -> bool:

@@ -7,6 +7,7 @@ import time
 from penstock.engine import commands
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
+from penstock.worker.failures import Failures
 from penstock.worker.leases import Leases
 
 EVERY = 1.0
@@ -16,10 +17,12 @@ UPKEEP_EVERY = 30.0
 class Maintenance(Loop):
     name = "maintenance"
 
-    def __init__(self, engine: Engine, leases: Leases) -> None:
+    def __init__(self, engine: Engine, leases: Leases, failures: Failures | None = None) -> None:
+        """Without `failures` lost jobs are left to whoever has an application to tell."""
         super().__init__(engine.faults)
         self._engine = engine
         self._leases = leases
+        self._failures = failures
         self._sooner = asyncio.Event()
 
     def look_now(self) -> None:
@@ -35,6 +38,8 @@ class Maintenance(Loop):
             if not tended.leads:
                 self._leases.leading.clear()
                 continue
+            if tended.lost and self._failures is not None:
+                await self._failures.tell_lost(self._engine)
             if time.monotonic() >= upkeep_at:
                 await self._engine.arun(commands.Maintain())
                 upkeep_at = time.monotonic() + UPKEEP_EVERY

@@ -95,16 +95,18 @@ class Tick:
         keeper = keeper_for(engine, registry.storage)
         self._calls = Calls(registry.handlers, registry.middleware, engine, self._reporter.note, threads, keeper)
         self._executor = Executor(self._calls, self._end)
-        failures = Failures(registry.failure_hooks)
+        self._failures = Failures(registry.failure_hooks, registry.handlers)
         self._statistics = RunCounts()
         self._completer = Completer(
-            engine, self._executor.forget, self._reported.set, lambda: None, failures, self._statistics,
+            engine, self._executor.forget, self._reported.set, lambda: None, self._failures, self._statistics,
             Observers(registry.end_hooks),
         )  # fmt: skip
 
     async def run(self, limit: int, budget: float) -> list[TickResult]:
         deadline = time.monotonic() + budget
-        await self._engine.arun(commands.Maintain())
+        upkeep = await self._engine.arun(commands.Maintain())
+        if upkeep is not None and upkeep.get("lost"):
+            await self._failures.tell_lost(self._engine)
         await fire_due(self._engine, self._registry.schedules, database=True)
         name = f"tick {socket.gethostname()}:{os.getpid()}"
         kinds = sorted(self._registry.handlers)

@@ -103,7 +103,8 @@ class Worker:
             seconds=lease, busy=self._busy, cancel=self._cancel, lost=self._lose,
         )  # fmt: skip
         self._lanes = [Lane(queue, slots, registry.batch_size(queue)) for queue, slots in queues.items()]
-        self._maintenance = Maintenance(self._engine, self.leases)
+        failures = Failures(registry.failure_hooks, registry.handlers)
+        self._maintenance = Maintenance(self._engine, self.leases, failures)
         self._reporter = Reporter(self._engine, self._cancel)
         # the application's connections: its own are cut when they are held for long, as a slow store makes it
         keeper = keeper_for(engine, registry.storage)
@@ -121,7 +122,7 @@ class Worker:
         )
         self._completer = Completer(
             self._engine, self._executor.forget, self._look, self._maintenance.look_now,
-            Failures(registry.failure_hooks), statistics, self.observers,
+            failures, statistics, self.observers,
         )  # fmt: skip
         self._claimer = Claimer(
             self._engine, self.leases, self._listener, self._executor, self._lanes,
@@ -228,6 +229,7 @@ class Worker:
                 self.finished_in_time = False
                 self._executor.stop_all(Stop.SHUTDOWN)
                 await self._executor.finish(CLEANUP)
+        await self._maintenance.stop()  # it begins to tell of nothing more, and those whom it has told are waited for
         try:
             async with asyncio.timeout(_LAST_WORDS):
                 await self._completer.drained()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import Backoff, NewJob, Penstock
+from penstock.engine import commands
 from penstock.mask import MASK
 from tests.kit.fake_http import Answer, FakeServer, Request, fake_server
 from tests.kit.until import until
@@ -71,6 +72,11 @@ async def test_an_event_for_each_job_that_was_given_up(url: str) -> None:
             return app.prepare_unchecked(kind, args, queue=queue, max_attempts=attempts, backoff=Backoff.constant(0))
 
         tick = {"schedule": "yearly", "tick": "2026-01-01T00:00:00Z"}
+        lost = [new("refuse", number=9), dataclasses.replace(new("yearly"), options=tick)]
+        await app.engine.aenqueue(lost)
+        lease = await app.engine.arun(commands.OpenLease("killed", queues=["default"]))
+        await app.engine.arun(commands.Claim(lease, "default", 2))
+        await app.engine.arun(commands.ExpireLease(lease))
         jobs = [
             new("charge", customer="ada", api_key=secret, card=card), new("in_thread", customer="bob"),
             new("isolated", number=7), new("refuse", number=8), new("hang"), new("together", numbers=1),
@@ -80,7 +86,8 @@ async def test_an_event_for_each_job_that_was_given_up(url: str) -> None:
 
         async def all_ended() -> bool:
             states = [(await job.arefresh()).state for job in handles]
-            return all(state.final for state in states)
+            upkeep = await app.engine.arun(commands.Maintain())
+            return all(state.final for state in states) and upkeep is not None and not upkeep["lost"]
 
         async with worker(url, sentry):
             await until(all_ended, within=60)
@@ -93,9 +100,11 @@ async def test_an_event_for_each_job_that_was_given_up(url: str) -> None:
         ("error", "in_thread", "default", "LookupError"),
         ("error", "isolated", "default", "ArithmeticError"),
         ("error", "refuse", "default", "Fail"),
+        ("error", "refuse", "default", "WorkerLost"),
         ("error", "succeed", "default", "of the handler's own"),
         ("error", "together", "default", "ValueError"),
         ("error", "together", "default", "ValueError"),
+        ("error", "yearly", "default", "WorkerLost"),
         ("warning", "charge", "billing", "ConnectionError"),
     ]
 
@@ -135,8 +144,18 @@ async def test_an_event_for_each_job_that_was_given_up(url: str) -> None:
     assert runs["charge"]["trace_id"] == given_up["contexts"]["trace"]["trace_id"]
     assert runs["charge"]["op"] == "queue.process"
 
+    of_lost = events["error", "refuse", "default", "WorkerLost"]
+    assert of_lost["exception"]["values"][0]["value"] == "its worker was lost"
+    assert of_lost["contexts"]["job"]["id"] == str(lost[0].id)
+    assert of_lost["contexts"]["job"]["args"] == {"number": 9}
+    assert "tags" in of_lost
+    assert "refused" not in of_lost["tags"]
+
     checked = [(each["monitor_slug"], each["status"], each["check_in_id"]) for each in received["check_in"]]
-    assert checked == [("yearly", status, scheduled.id.hex) for status in ("in_progress", "ok")]
+    assert [each for each in checked if each[2] == scheduled.id.hex] == [
+        ("yearly", status, scheduled.id.hex) for status in ("in_progress", "ok")
+    ]
+    assert [each for each in checked if each[2] != scheduled.id.hex] == [("yearly", "error", lost[1].id.hex)]
     assert received["check_in"][0]["monitor_config"] == {
         "schedule": {"type": "crontab", "value": "0 0 1 1 *"}, "timezone": "Europe/Berlin"
     }  # fmt: skip

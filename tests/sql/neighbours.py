@@ -51,6 +51,7 @@ insert into penstock.errors_strays
 select (jsonb_populate_record(e, jsonb_build_object('id', '00000000-0000-7' || substr(e.id::text, 16)))).*
   from penstock.errors as e;
 insert into penstock.waiting (queue, lease, backend) values ('bobs', 1, 1);
+insert into penstock.lost_jobs (job, at) select id, now() from penstock.history where owner = 'bob' limit 1;
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);
 select penstock.raise_horizon(), penstock.raise_floor('bobs'), penstock.raise_time_floor();

@@ -5,7 +5,7 @@ from itertools import count
 from uuid import UUID
 
 from penstock.engine import commands as c
-from penstock.engine.bullmq import calls, changes, index, schedules
+from penstock.engine.bullmq import calls, changes, index, lost, schedules
 from penstock.engine.bullmq.again import LOST
 from penstock.engine.bullmq.leases import Hands, HeldJob, held_job, seconds_of
 from penstock.engine.bullmq.record import CANCEL, STALLED, UNRUN, Record, record_of
@@ -86,12 +86,13 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
     if record.ours is not None and failure == STALLED and left:
         await session.one(calls.plain("HDEL", session.keys(record.queue)[record.id], "defa"))
         failure = None
+    worker_lost = failure == STALLED or (record.ours is not None and not failure and not left)
     if record.ours is not None and not failure and not left:
         failure = f"its worker was lost, {record.attempts_made()} times"
     if record.ours is not None and failure and failure.startswith("child "):
         failure = "a job it waited for did not succeed"  # theirs names a key of Redis, which users would see
     if CANCEL in record.fields:
-        failure = record.fields[CANCEL] or "cancelled"
+        failure, worker_lost = record.fields[CANCEL] or "cancelled", False
     rollup = record.about.get("rollup")
     hollow = isinstance(rollup, dict) and bool(rollup.get("hollow"))
     if not failure and not hollow:
@@ -105,5 +106,7 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
         session.keys(record.queue), record.id, held.token, failed=bool(failure), said=said,
         keep=held.keep[bool(failure)], attempts=held.attempts, fields={UNRUN: "1"},
     )  # fmt: skip
-    await session.many([ended, hands.drop(session, lease, [record.uuid])])
+    answer, *_ = await session.many([ended, hands.drop(session, lease, [record.uuid])])
+    if worker_lost and int(answer) >= 0:
+        await session.many(lost.note(session, record))
     return True

@@ -17,6 +17,7 @@ from penstock.engine.bullmq import (
     index,
     leases,
     looks,
+    lost,
     operations,
     outcomes,
     parking,
@@ -52,12 +53,12 @@ async def _nothing(*_: object) -> None:
     """BullMQ does it by itself, or keeps no record of it."""
 
 
-async def _workers(session: Session, _: Hands, __: object) -> int:
 async def _unsaid(*_: object) -> list[str]:
     """Workers of Node's say nothing of kinds."""
     return []
 
 
+async def _workers(session: Session, _: Hands, __: object) -> int:
     return len(await leases.workers(session))
 
 
@@ -92,7 +93,7 @@ async def _wake(session: Session, _: Hands, asked: c.Wake) -> None:
 
 
 async def _maintain(session: Session, _: Hands, __: object) -> dict[str, int]:
-    return {"forgotten": await index.forget_gone(session)}
+    return {"forgotten": await index.forget_gone(session), "lost": await session.one(lost.waiting(session))}
 
 
 async def _holds(session: Session, hands: Hands, asked: c.Holds) -> bool:
@@ -111,6 +112,7 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.CloseLease: lambda s, h, a: leases.end(s, h, a.lease, counts=False),
     c.ReleaseUnknown: leases.give_back_unknown,
     c.Tend: lambda s, _, a: leases.tend(s, a.lease),
+    c.TakeLost: lambda s, _, a: lost.take(s, a),
     c.ReportStatistics: _report,
     c.CountWorkers: _workers,
     c.Workers: lambda s, h, a: looks.list_workers(s, h, a.job),
@@ -166,9 +168,9 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
     c.Maintain: _maintain,
     c.NextRunAt: _next_run_at,
     c.DeclareKinds: _nothing,
+    c.KnownKinds: _unsaid,
 }
 """What it can be asked for. The rest is refused by name."""
-    c.KnownKinds: _unsaid,
 
 
 class BullmqEngine:

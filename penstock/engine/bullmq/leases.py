@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from penstock.engine import commands as c
-from penstock.engine.bullmq import calls
+from penstock.engine.bullmq import calls, lost
 from penstock.engine.bullmq.again import LOST, STOPPED
 from penstock.engine.bullmq.calls import RedisCall, plain
 from penstock.engine.bullmq.queues import known_queues, meet
@@ -294,5 +294,6 @@ async def tend(session: Session, lease: Lease) -> c.Tended:
         return c.Tended(False, None)
     # a job is marked at one look and, if nobody has kept its lock until then, taken back at the next
     every = int(await seconds_of(session, lease) * 500)
-    await session.many([calls.move_stalled(session.keys(queue), every) for queue in await known_queues(session)])
-    return c.Tended(True, None)
+    stalled = [calls.move_stalled(session.keys(queue), every) for queue in await known_queues(session)]
+    *_, told = await session.many([*stalled, lost.waiting(session)])
+    return c.Tended(True, None, lost=told > 0)

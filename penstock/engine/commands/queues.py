@@ -9,6 +9,7 @@ import msgspec
 
 from penstock.cron import RecordedSchedule, Schedule, Source
 from penstock.engine.commands.command import Command, LeaseId, Repeatable
+from penstock.job import ClaimedJob
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -268,12 +269,12 @@ class DeclareKinds(Repeatable[None], frozen=True):
     known: Sequence[str]
 
 
-class SetQuota(Repeatable[None], frozen=True):
 class KnownKinds(Repeatable[list[str]], frozen=True):
     """Those that somebody is known to run: that workers have handlers of, that an application has declared, that have
     run before. None while a worker is there that does not say what it runs."""
 
 
+class SetQuota(Repeatable[None], frozen=True):
     name: str
     limits: Mapping[str, int | None]
 
@@ -347,10 +348,25 @@ class Tended(msgspec.Struct, frozen=True):
     due_in: float | None
     operating: bool = False
     """Whether an operation over many jobs is under way."""
+    lost: bool = False
+    """Whether there are jobs for TakeLost."""
 
 
 class Tend(Command[Tended], frozen=True):
     lease: LeaseId
+
+
+class LostJob(msgspec.Struct, frozen=True):
+    """A job that was given up because its worker was lost with the last attempt."""
+
+    job: ClaimedJob
+    queue: str
+
+
+class TakeLost(Command[list[LostJob]], frozen=True):
+    """Those that nobody was told of; whoever takes them tells."""
+
+    limit: int = 100
 
 
 class Channels(msgspec.Struct, frozen=True):

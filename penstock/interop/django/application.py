@@ -88,7 +88,7 @@ class DjangoPenstock(Penstock):
 
     def tell_of_failure(self, failure: Failure) -> None:
         """As a worker does of a job that it gives up."""
-        for hook in self._failure_hooks:
+        for hook in self.failure_hooks:
             called: Callable[[Failure], object] = async_to_sync(hook) if _is_async(hook) else hook  # type: ignore[arg-type]
             called(failure)
 

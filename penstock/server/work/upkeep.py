@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from contextlib import suppress
 from typing import TypeVar
 
 from penstock.app import Penstock
@@ -11,11 +12,15 @@ from penstock.engine.commands.command import Command
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.worker.cron import Cron
+from penstock.worker.failures import Failures
 from penstock.worker.leases import Leases
 from penstock.worker.maintenance import Maintenance
 from penstock.worker.sweeper import Sweeper
 
 T = TypeVar("T")
+
+_LAST_WORDS = 3.0
+"""Seconds for whoever is being told of lost jobs."""
 
 
 class Upkeep:
@@ -27,6 +32,7 @@ class Upkeep:
         self._app = app
         self._leases: Leases | None = None
         self._loops: list[Loop] = []
+        self._failures = Failures()
         self._starting = asyncio.Lock()
 
     async def ensure(self) -> None:
@@ -40,7 +46,8 @@ class Upkeep:
                 )  # fmt: skip
                 await leases.open()
                 self._leases = leases
-                maintenance = Maintenance(engine, leases)
+                self._failures = Failures(self._app.failure_hooks, self._app.kinds)
+                maintenance = Maintenance(engine, leases, self._failures)
                 cron = Cron(engine, self._app.schedules.code, leads=leases.leading.is_set)
                 self._loops = [leases, maintenance, cron, Sweeper(engine, leases, self._app.artifacts.storage)]
                 for loop in self._loops:
@@ -49,6 +56,9 @@ class Upkeep:
     async def aclose(self) -> None:
         for loop in self._loops:
             await loop.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                await self._failures.told()
         if self._leases is not None:
             await self._app.engine.arun(CloseLease(self._leases.lease))
         self._loops, self._leases = [], None

@@ -24,6 +24,9 @@ begin
     'usage_folded', penstock.fold_usage(),
     'events_forgotten', penstock.forget_events(),
     'reports_folded', penstock.fold_statistics());
+  -- nobody has asked for a day
+  delete from penstock.lost_jobs where at < v_now - interval '1 day';
+  v_report := v_report || jsonb_build_object('lost', (select count(*) from penstock.lost_jobs));
   perform penstock.note_depths();
   -- for where nobody leads; whoever does goes on with it all the time
   perform penstock.continue_operation();

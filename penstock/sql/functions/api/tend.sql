@@ -1,7 +1,8 @@
 -- What the leading worker does every second: jobs whose time has come become ready, and those of lost workers go back.
--- Returns whether the lease leads at all, in how many seconds the next scheduled job is due, and whether an operation is under way.
+-- Returns whether the lease leads at all, in how many seconds the next scheduled job is due, whether an operation is under way, and
+-- whether there are jobs for take_lost().
 create or replace function penstock.tend(p_lease bigint)
-returns table (leads boolean, due_in double precision, operating boolean)
+returns table (leads boolean, due_in double precision, operating boolean, lost boolean)
 language plpgsql
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -21,6 +22,7 @@ begin
     due_in := extract(epoch from penstock.next_run_at() - penstock.clock());
   end if;
   operating := leads and exists (select from penstock.operations where state = 'running');
+  lost := leads and exists (select from penstock.lost_jobs);
   return next;
 end
 $$;

@@ -1,6 +1,6 @@
 -- Takes running jobs, already locked, from their lease. Those being cancelled end as cancelled, those whose attempts
 -- are spent as failed with p_error, the others are ready again at once. The error names the worker if its lease is
--- still on record. Returns the ids that are ready.
+-- still on record. Returns the ids that are ready; of those that failed take_lost() tells.
 create or replace function penstock.give_back(p_ids uuid[], p_costs_attempt boolean, p_error text default null)
 returns uuid[]
 language plpgsql
@@ -65,6 +65,9 @@ begin
   perform penstock.note_ended(v_cancelled, 'cancelled');
   perform penstock.note_ended(v_spent, 'failed', 'its worker was lost');
   perform penstock.settle(v_cancelled || v_spent);
+  if cardinality(v_spent) > 0 then
+    insert into penstock.lost_jobs (job, at) select id, v_now from unnest(v_spent) as id;
+  end if;
   if v_watched is not null then
     perform penstock.tell_watchers(v_watched);
   end if;
