@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from penstock.app import Penstock
-from penstock.cli import doctor_database, doctor_redis
+from penstock.cli import doctor_database, doctor_redis, doctor_vacuum
 from penstock.cli.doctor_database import Check, Connection, Finding, Level, connect, one
 from penstock.cli.output import out, print_json
 from penstock.engine import commands
@@ -54,7 +54,7 @@ def _look_at_database(app: Penstock) -> Iterator[Finding]:
         return
     with connection:
         usable = True
-        for check in doctor_database.CHECKS:
+        for check in (*doctor_database.CHECKS, doctor_vacuum.look):
             for finding in check(app, connection):
                 usable = usable and not (finding.about in doctor_database.BASICS and finding.level == "bad")
                 yield finding

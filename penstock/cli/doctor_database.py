@@ -22,10 +22,7 @@ NEWEST_POSTGRES = 18
 FAR = 0.02
 """Seconds of a round trip from which on the database is far away: every claim and every report takes one."""
 HEARD_WITHIN = 2.0
-OLD_SNAPSHOT = 600
 SKEW = 5.0
-DEAD_ROWS = 100_000
-"""Of a table, and more than it has live ones: autovacuum does not keep up with it, or may not."""
 CROWDED = 0.8
 OF_A_WORKER = 9
 """Connections that a worker opens for itself at most, one of them to listen, beside those of the application's pool."""
@@ -207,41 +204,8 @@ def _pools(app: Penstock, connection: Connection) -> Iterator[Finding]:
     yield Finding("warning", "pools", text, _ADVICE) if wanted > limit else Finding("ok", "pools", text)
 
 
-def _snapshots(_: Penstock, connection: Connection) -> Iterator[Finding]:
-    rows = connection.execute(
-        """select pid, coalesce(nullif(application_name, ''), 'somebody'),
-                  extract(epoch from now() - xact_start)::float
-             from pg_stat_activity
-            where backend_xmin is not null and backend_type = 'client backend'
-              and datname = current_database() and pid <> pg_backend_pid()
-              and now() - xact_start > make_interval(secs => %s)
-            order by xact_start limit 5""",
-        [OLD_SNAPSHOT],
-    )
-    for pid, name, seconds in rows.fetchall():
-        text = (
-            f"{name} (pid {pid}) has had a transaction open for {seconds / 60:.0f} min: nothing is cleaned up meanwhile"
-        )
-        yield Finding("warning", "snapshots", text, f"end it if it is forgotten: select pg_terminate_backend({pid})")
-
-
-def _bloat(app: Penstock, connection: Connection) -> Iterator[Finding]:
-    rows = connection.execute(
-        """select format('%%I.%%I', schemaname, relname), n_dead_tup, n_live_tup,
-                  coalesce(to_char(greatest(last_vacuum, last_autovacuum), 'YYYY-MM-DD HH24:MI'), 'never')
-             from pg_stat_all_tables
-            where schemaname = %s and n_dead_tup > %s and n_dead_tup > n_live_tup
-            order by n_dead_tup desc limit 5""",
-        [app.database.schema, DEAD_ROWS],
-    )
-    for table, dead, live, at in rows.fetchall():
-        text = f"{table} has {dead:,} dead rows beside {live:,}, last vacuumed: {at}"
-        advice = f"end old transactions, if any are told of here; then: vacuum {table}"
-        yield Finding("warning", "bloat", text, advice)
-
-
 CHECKS: tuple[Check, ...] = (
-    _server, _extensions, _schema, _rights, _notifications, _clocks, _connections, _snapshots, _bloat
+    _server, _extensions, _schema, _rights, _notifications, _clocks, _connections
 )  # fmt: skip
 OF_SCHEMA: tuple[Check, ...] = (_leases, _pools)
 """For when that is there, and may be read."""

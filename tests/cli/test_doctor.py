@@ -1,6 +1,9 @@
 """`penstock doctor` finds what keeps jobs from running, says what to do, and changes nothing."""
 
 import os
+import re
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,7 +12,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import Handler, NewJob, Penstock
-from penstock.cli import doctor, doctor_database
+from penstock.cli import doctor, doctor_database, doctor_vacuum
 from penstock.engine import commands
 from penstock.sql import migrations
 from tests.cli.conftest import Command
@@ -48,6 +51,7 @@ def test_a_healthy_database_has_nothing_to_do(penstock: Command, app: Penstock) 
         "clock",
         "connections",
         "pools",
+        "vacuum",
         "workers",
     ):
         assert [each["level"] for each in found[about]] == ["ok"]
@@ -117,17 +121,21 @@ def test_what_is_wrong_is_named_with_what_to_do(
     penstock: Command, app: Penstock, send: Handler[..., None], failed: list[str], url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(doctor_database, "OLD_SNAPSHOT", 0)
+    monkeypatch.setattr(doctor_vacuum, "OLD_SNAPSHOT", 0)
     monkeypatch.setattr(doctor, "OVERDUE", -7200)
     send.using(queue="slow").enqueue("x")
     send.using(queue="quiet").enqueue("x")
     app.queues.pause("quiet")
     app.engine.enqueue([NewJob(kind="send", args=b'{"to": "x"}', delay=3600)])
-    with psycopg.connect(url, application_name="forgotten") as old:
+    forgotten = partial(psycopg.connect, url)
+    with forgotten(application_name="forgotten") as old, forgotten(application_name="half written") as writer:
+        writer.execute("create table public.half (n int)")  # and between two statements, without a snapshot
         app.engine.run(commands.OpenLease("worker", queues=["default"], host="here", pid=1))
         old.execute("begin isolation level repeatable read")
         old.execute("select from penstock.jobs")
         found = findings(penstock, code=1)
+        pids = {"forgotten": old.info.backend_pid, "half written": writer.info.backend_pid}
+        writer.rollback()
     told = {each["text"]: each["do"] for each in found["queue"]}
     assert told == {
         "quiet is paused, and 1 job waits in it": "penstock queues resume quiet",
@@ -136,9 +144,85 @@ def test_what_is_wrong_is_named_with_what_to_do(
     assert {each["do"] for each in found["failed"]} == {
         "penstock jobs list --state failed --queue mail", "penstock jobs list --state failed --queue pdf"
     }  # fmt: skip
-    [forgotten] = [each for each in found["snapshots"] if each["text"].startswith("forgotten ")]
-    assert "pg_terminate_backend" in forgotten["do"]
+    for name, pid in pids.items():
+        [open] = [each for each in found["snapshots"] if each["text"].startswith(f"{name} (pid {pid})")]
+        assert open["do"].endswith(f"select pg_terminate_backend({pid})")
     assert "nobody tends the queues" in found["maintenance"][0]["text"]
+
+
+@pytest.fixture
+def looked_for_first(connect: Connect) -> Iterator[psycopg.Connection[Any]]:
+    """What is made in public there is taken for Postgres's own: a real standby would hold back the other tests too."""
+    admin = connect()
+    path = f'alter database "{admin.info.dbname}" set search_path = public, pg_catalog'.encode()
+    admin.execute(path)
+    yield admin
+    admin.execute(path.replace(b"set search_path = public, pg_catalog", b"reset search_path"))
+    admin.execute(
+        "drop view if exists public.pg_replication_slots, public.pg_stat_replication, public.pg_prepared_xacts"
+    )
+
+
+def test_what_holds_back_vacuum_without_a_session_is_named(
+    penstock: Command, looked_for_first: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_vacuum, "RETAINED", 1_000_000)
+    admin = looked_for_first
+    old = "((pg_current_xact_id()::text::bigint - 100100) & 4294967295)::text::xid"
+    slot = "create view public.pg_replication_slots as select slot_name, slot_type, active_pid, wal_status,"
+    admin.execute(
+        f"""{slot} xmin::xid, catalog_xmin::xid, pg_current_wal_lsn() - wal as restart_lsn
+             from (values ('one', 'physical', 7, 'reserved', {old}, null, 0),
+                          ('two', 'logical', null, 'reserved', null, {old}, 2000000),
+                          ('three', 'logical', 8, 'extended', null, null, 2000000),
+                          ('four', 'physical', null, 'lost', {old}, null, 2000000),
+                          ('five', 'physical', 9, 'reserved', pg_current_xact_id()::xid, null, 1000))
+               as slots (slot_name, slot_type, active_pid, wal_status, xmin, catalog_xmin, wal)""".encode()
+    )
+    standby = "create view public.pg_stat_replication as select pid, application_name, backend_xmin::xid"
+    admin.execute(
+        f"{standby} from (values (7, 'one', null), (8, '', {old})) as x (pid, application_name, backend_xmin)".encode()
+    )
+    admin.execute(
+        """create view public.pg_prepared_xacts as
+           select gid, 'ada' as owner, database, now() - age as prepared
+             from (values ('it''s', current_database(), interval '2 hours'), ('new', current_database(), '1 minute'),
+                          ('elsewhere', 'another', '2 hours')) as x (gid, database, age)"""
+    )
+    found = findings(penstock, code=0)
+    assert "vacuum" not in found
+    [prepared] = found["prepared"]
+    assert prepared["text"].startswith("transaction 'it''s' of ada was prepared 120 min ago")
+    assert prepared["do"] == "as ada: commit prepared 'it''s', or rollback prepared 'it''s'"
+    told = {re.sub(r"100,\d{3}", "100,1…", each["text"]): each["do"] for each in found["slots"]}
+    behind = "of the last 100,1… transactions"
+    assert {text: do.split(",")[0] for text, do in told.items()} == {
+        f"the physical slot one, used by pid 7, keeps dead rows {behind}": "end what runs long on the standby",
+        f"the logical slot two, used by nobody, keeps dead rows of the system's catalogs {behind} and 1953 kB of WAL": (
+            "have its standby or subscriber go on"
+        ),
+        "the logical slot three, used by pid 8, keeps 1953 kB of WAL": "its subscriber is behind: look into its log",
+    }
+    assert told[next(text for text in told if "two" in text)].endswith("select pg_drop_replication_slot('two')")
+    [standby_found] = found["standbys"]
+    assert standby_found["text"].startswith("a query on the standby somebody (pid 8) keeps dead rows")
+    assert "hot_standby_feedback" in standby_found["do"]
+
+
+def test_a_slot_that_nobody_uses_is_found_by_the_wal_that_it_keeps(
+    penstock: Command, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_vacuum, "RETAINED", -1)
+    name = f"unused_{os.getpid()}"
+    admin = connect()
+    admin.execute("select pg_create_physical_replication_slot(%s, true)", [name])
+    try:
+        [slot] = [each for each in findings(penstock, code=0)["slots"] if name in each["text"]]
+    finally:
+        admin.execute("select pg_drop_replication_slot(%s)", [name])
+    assert slot["text"].startswith(f"the physical slot {name}, used by nobody, keeps ")
+    assert slot["text"].endswith(" of WAL")
+    assert slot["do"].endswith(f"select pg_drop_replication_slot('{name}')")
 
 
 def test_a_database_that_cannot_be_reached_is_a_finding_too(homeless: Command) -> None:
@@ -188,6 +272,11 @@ def test_a_login_without_rights_is_told_which(homeless: Command, penstock: Comma
             admin.execute("create schema cron; create table cron.job (command text, active boolean)")
             found = findings(homeless, code=0)
             assert [each["level"] for each in found["rights"]] == ["ok"]
+            [hidden] = found["sessions"]
+            assert hidden["text"].startswith(f"{login} may not see since when ")
+            assert hidden["do"] == f"as an administrator: grant pg_read_all_stats to {login}"
+            admin.execute(f"grant pg_read_all_stats to {login}".encode())
+            assert "sessions" not in findings(homeless, code=0)
             assert "pg_cron" not in found, "which is nobody's business that may not look into it"
         finally:
             admin.execute("drop schema if exists cron cascade")
@@ -220,7 +309,7 @@ def test_clocks_and_leases_that_differ(
 def test_more_workers_than_connections_and_rows_that_nobody_cleans_up(
     penstock: Command, app: Penstock, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor_database, "DEAD_ROWS", 50)
+    monkeypatch.setattr(doctor_vacuum, "DEAD_ROWS", 50)
     admin = connect()
     name = admin.info.dbname
     for number in range(3):
