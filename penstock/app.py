@@ -22,8 +22,9 @@ from penstock.engine.scheme import is_redis
 from penstock.errors import EngineCannot, InvalidInput, PenstockError
 from penstock.flow import Flow
 from penstock.handle import JobHandle, JobHandles
-from penstock.handler import Choices, elsewhere
+from penstock.handler import elsewhere
 from penstock.job import NewJob
+from penstock.job_options import Choices
 from penstock.jobs import Jobs
 from penstock.json import MAX_PAYLOAD, encode_output
 from penstock.kinds import Kinds, Registry

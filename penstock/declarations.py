@@ -12,7 +12,8 @@ from penstock.database import Home
 from penstock.errors import InvalidInput
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
-from penstock.handler import Choices, ChoicesOfOne, Handler, Options
+from penstock.handler import Handler
+from penstock.job_options import Choices, ChoicesOfOne, Options
 from penstock.kinds import JobDecorator, Kinds
 from penstock.middleware import Middleware
 from penstock.outcome import EndHook, FailureHook, Outcome

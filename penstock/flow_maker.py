@@ -7,7 +7,7 @@ from penstock.arguments import Arguments
 from penstock.engine.protocol import Engine
 from penstock.flow import Flow
 from penstock.handle import JobHandle
-from penstock.handler import Options
+from penstock.job_options import Options
 
 P = ParamSpec("P")
 

@@ -12,8 +12,9 @@ from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput, UnknownKind
 from penstock.flow import BATCH, Flow
 from penstock.flow_maker import FlowMaker
-from penstock.handler import Choices, Handler, Options, Stamp
+from penstock.handler import Handler, Stamp
 from penstock.job import NewJob
+from penstock.job_options import Choices, Options
 from penstock.middleware import Middleware
 from penstock.outcome import EndHook, FailureHook, Outcome
 from penstock.storage import Storage

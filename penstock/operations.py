@@ -11,8 +11,8 @@ from penstock.engine.protocol import Engine
 from penstock.engine.script import Script, arun, run
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
-from penstock.handler import Choices
 from penstock.job import new_job_id
+from penstock.job_options import Choices
 from penstock.jobs import Filter, checked_filter
 from penstock.queue import Settings, as_json
 from penstock.schedule import Schedules, pause_script, resume_script, run_script, set_script

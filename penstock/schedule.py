@@ -13,8 +13,9 @@ from penstock.engine.protocol import Engine
 from penstock.engine.script import Script, arun, run
 from penstock.errors import InvalidInput
 from penstock.handle import JobHandle
-from penstock.handler import Choices, Handler, elsewhere
+from penstock.handler import Handler, elsewhere
 from penstock.job import NewJob
+from penstock.job_options import Choices
 from penstock.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.engine import commands
 from penstock.errors import InvalidInput, PenstockError, meant
 from penstock.handle import JobHandle
-from penstock.handler import Choices
 from penstock.job import NewJob
+from penstock.job_options import Choices
 from penstock.logs import shown
 
 LOOK_EVERY = 0.3

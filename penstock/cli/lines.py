@@ -12,8 +12,8 @@ from penstock.cli.given import moment
 from penstock.cli.output import out, print_json
 from penstock.cli.progress import Told, bar
 from penstock.errors import InvalidInput, PenstockError
-from penstock.handler import Choices
 from penstock.job import NewJob
+from penstock.job_options import Choices
 from penstock.json import loads
 from penstock.logs import counted
 

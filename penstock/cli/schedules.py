@@ -14,7 +14,7 @@ from penstock.cli.queues import Create, refuse_unknown_queue
 from penstock.cron import CatchUp, RecordedSchedule
 from penstock.engine import commands
 from penstock.errors import InvalidInput, meant
-from penstock.handler import Choices
+from penstock.job_options import Choices
 
 schedules = typer.Typer(help="Schedules: jobs that are enqueued by the clock.", no_args_is_help=True)
 

@@ -11,8 +11,9 @@ import msgspec
 
 from penstock.context import Earlier, JobContext, Report
 from penstock.errors import InvalidArguments, InvalidInput, PenstockError
-from penstock.handler import Handler, Options
+from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob, new_job_id
+from penstock.job_options import Options
 from penstock.json import MAX_PAYLOAD, encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
 from penstock.replay import Approval

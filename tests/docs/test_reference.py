@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import penstock
-from penstock.handler import Options
+from penstock.job_options import Options
 from scripts.docs.reference import commands, http, python, settings, sql
 
 ROOT = Path(__file__).parents[2]

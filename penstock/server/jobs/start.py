@@ -17,8 +17,9 @@ from penstock.engine import commands
 from penstock.errors import InvalidInput, NotAllowed, UnknownKind, meant
 from penstock.flow import Flow
 from penstock.flow_maker import FlowMaker
-from penstock.handler import Choices, Handler
+from penstock.handler import Handler
 from penstock.job import Enqueued, JobState, NewJob
+from penstock.job_options import Choices
 from penstock.server.auth.identity import Identity
 from penstock.server.jobs.compose import compose, compose_if_large
 

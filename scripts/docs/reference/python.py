@@ -23,7 +23,7 @@ COLLECTIONS = {
         "penstock.operations.Operator", "penstock.operations.Operations", "penstock.operations.Audit",
     ],
     "worker": ["penstock.workers.Workers"],
-    "handlers": ["penstock.handler.Options"],
+    "handlers": ["penstock.job_options.Options"],
 }  # fmt: skip
 MODULES = ["testing", "server", "server.auth", "storage", "outbound", "sandbox", "middleware", "push", "extras", "logs"]
 
