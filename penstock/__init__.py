@@ -46,8 +46,8 @@ from penstock.job import ClaimedJob, Job, JobState, NewJob
 from penstock.jobs import Page
 from penstock.outcome import Cancel, EndedRun, Fail, Failure, Snooze
 from penstock.queue import Queue
-from penstock.replay import Approval
 from penstock.usage import Usage
+from penstock.wait_results import Approval
 from penstock.worker import Worker
 from penstock.worker.tick import TickResult
 

@@ -21,7 +21,8 @@ from penstock.errors import CallFailed, InvalidInput, PenstockError
 from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob
 from penstock.json import encode_output, from_builtin, return_type
 from penstock.outcome import Cancel
-from penstock.replay import Approval, Approver, Asking, Called, Replay, failure_of
+from penstock.replay import Asking, Replay
+from penstock.wait_results import Approval, Approver, Called, failure_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,17 +8,18 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 from uuid import UUID, uuid5
 
 import msgspec
 
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
 from penstock.engine.commands.steps import MOST_CALLS
-from penstock.errors import CallFailed, InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
+from penstock.errors import InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.json import clean, encode_output
 from penstock.outcome import OtherVersion, Suspended
+from penstock.wait_results import Approval, Approver, Called
 
 T = TypeVar("T")
 Asking = Generator[Any, Any, T]
@@ -27,41 +28,6 @@ Asking = Generator[Any, Any, T]
 _encode = msgspec.json.Encoder().encode
 
 
-class Called(msgspec.Struct, frozen=True):
-    """A job that was called, and what came of it."""
-
-    id: UUID
-    kind: str | None
-    state: JobState | None
-    output: Any
-    error: str | None
-
-
-class Approval(msgspec.Struct, frozen=True):
-    """What a person answered: whether they agree, who it was, when, and what they had to say.
-
-    ```python
-    @app.job
-    async def ship(ctx: Context, order: int) -> str:
-        answer = await ctx.approve(f"Ship order {order}?")
-        return "shipped" if answer.approved else f"{answer.by} refused: {answer.comment}"
-
-    handle = ship.enqueue(7)
-    app.tick()
-    app.operator("ada").approve(handle.id)
-    ```
-    """
-
-    approved: bool
-    by: str
-    at: datetime
-    comment: str | None = None
-
-    def __bool__(self) -> bool:
-        return self.approved
-
-
-Approver = Literal["operator", "owner"]
 APPROVAL = "penstock.approval"
 """The event that an answer is."""
 _LONGEST_QUESTION = 2000
@@ -320,7 +286,3 @@ def _result_of(job: dict[str, Any]) -> Called:
 
 def _failed(called: Called) -> bool:
     return called.state is not JobState.SUCCEEDED
-
-
-def failure_of(called: Called) -> CallFailed:
-    return CallFailed(called.id, called.kind, called.state, called.error)

@@ -19,9 +19,10 @@ from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.json import encode_output, loads
 from penstock.keeper import achunks_of, chunks_of
 from penstock.outcome import Cancel, Fail
-from penstock.replay import Approval, Asking, Called, Replay
+from penstock.replay import Asking, Replay
 from penstock.storage import PutChoices, Source
 from penstock.storage.job_files import checked_metadata
+from penstock.wait_results import Approval, Called
 
 if TYPE_CHECKING:
     import psycopg

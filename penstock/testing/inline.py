@@ -16,8 +16,8 @@ from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob, new_job_id
 from penstock.job_options import Options
 from penstock.json import MAX_PAYLOAD, encode_output, from_builtin, loads, return_type
 from penstock.outcome import OUTCOMES, Outcome
-from penstock.replay import Approval
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
+from penstock.wait_results import Approval
 from penstock.worker.calling import one_for_each
 from penstock.worker.run import outcome_raised
 
