@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -60,7 +61,7 @@ async def test_stages_are_told_as_they_go(make: Make) -> None:
             clerk.may_finish.set()
             done = await ada.done(id)
     assert {stage["status"] for stage in done["stages"]} == {"done"}
-    times = [stage[name] for stage in done["stages"] for name in ("startedAt", "finishedAt")]
+    times = [datetime.fromisoformat(stage[name]) for stage in done["stages"] for name in ("startedAt", "finishedAt")]
     assert times == sorted(times)
 
 
