@@ -1,6 +1,7 @@
 """The first line of the `penstock` command: Ctrl-C ends it without a word while the rest is being imported, and what is
 not installed is said in one line."""
 
+import gc
 import signal
 import sys
 
@@ -8,6 +9,8 @@ import sys
 def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # what is imported stays: to look it through again and again for what may go takes a tenth of the start
+    gc.disable()
     try:
         from penstock.extras import needs
 
@@ -18,4 +21,6 @@ def main() -> None:
         if not hasattr(error, "extra"):  # a MissingExtra, which may be why its class cannot be imported
             raise
         sys.exit(f"error: {error}")
+    gc.freeze()
+    gc.enable()
     main()
