@@ -57,7 +57,7 @@ Connect = Callable[[], psycopg.Connection[Any]]
 Address = Callable[[str], str]
 
 
-def _in_memory_or(folder: Path) -> Path:
+def in_memory_or(folder: Path) -> Path:
     """Each test has a database, which is 450 files: in memory that takes a Postgres 20 ms of CPU, on a disk 70 to 270.
     `make clean` removes it."""
     memory = Path("/dev/shm")
@@ -69,7 +69,7 @@ def _in_memory_or(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of a server where the tests may do as they like. Parallel runs of pytest share it."""
-    with embedded_server(_in_memory_or(CACHE) / "postgres") as url:
+    with embedded_server(in_memory_or(CACHE) / "postgres") as url:
         yield url
 
 

@@ -18,7 +18,10 @@ WITHIN = 20.0
 """Seconds: far more than anything takes here, for the machine may have other work."""
 
 EVERY = 0.005
-"""Seconds between two looks."""
+"""Seconds between two looks at first."""
+LATER = 0.03
+"""Of the time that it waits already, when that is longer: a look takes milliseconds of a processor that others need, and
+whoever waits for two seconds would take hundreds of them."""
 
 
 @overload
@@ -52,15 +55,14 @@ async def until(
     The failure says what was waited for, in the words of `what` or of the condition itself, and what there was instead.
     """
     __tracebackhide__ = True
-    deadline = time.monotonic() + within
+    began = time.monotonic()
     while True:
         found = condition()
         if inspect.isawaitable(found):
             found = await found
         if so(found):
             return found
-        _check(deadline, condition, found, within, what)
-        await asyncio.sleep(every)
+        await asyncio.sleep(_pause(began, every, condition, found, within, what))
 
 
 def wait_until(
@@ -68,10 +70,9 @@ def wait_until(
 ) -> T:
     """The same for code without an event loop: it blocks its thread."""
     __tracebackhide__ = True
-    deadline = time.monotonic() + within
+    began = time.monotonic()
     while not (found := condition()):
-        _check(deadline, condition, found, within, what)
-        time.sleep(every)
+        time.sleep(_pause(began, every, condition, found, within, what))
     return found
 
 
@@ -87,11 +88,16 @@ async def soon(awaited: Awaitable[T], within: float = WITHIN) -> T:
         raise
 
 
-def _check(deadline: float, condition: Callable[[], object], found: object, within: float, what: What) -> None:
+def _pause(
+    began: float, every: float, condition: Callable[[], object], found: object, within: float, what: What
+) -> float:
+    """Seconds until the next look, if there is time for one."""
     __tracebackhide__ = True
-    if time.monotonic() > deadline:
+    waited = time.monotonic() - began
+    if waited > within:
         wanted = what() if callable(what) else what or _text(condition)
         raise AssertionError(f"not within {within:g} s: {wanted} (the last look gave {found!r})")
+    return max(every, LATER * waited)
 
 
 def _text(condition: Callable[[], object]) -> str:

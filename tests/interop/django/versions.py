@@ -16,7 +16,7 @@ from pathlib import Path
 
 from penstock.testing.database import embedded_server, throw_away
 from tests.interop.django.test_project import ROOT, environment
-from tests.kit.fixtures import CACHE, _in_memory_or
+from tests.kit.fixtures import CACHE, in_memory_or
 
 NEEDS = {"5.2": (3, 10), "6.0": (3, 12), "6.1": (3, 12)}
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 def run(version: str, interpreter: str, command: Sequence[str], project: Mapping[str, str] | None = None) -> None:
     print(f"Django {version}: {' '.join(command)}", flush=True)
-    with embedded_server(_in_memory_or(CACHE) / "postgres") as server, throw_away(server) as url:
+    with embedded_server(in_memory_or(CACHE) / "postgres") as server, throw_away(server) as url:
         subprocess.run(
             [interpreter, "-W", "error", "-m", *command],
             env={**environment(url), **(project or {})},
