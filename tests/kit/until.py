@@ -20,8 +20,8 @@ WITHIN = 20.0
 EVERY = 0.005
 """Seconds between two looks at first."""
 LATER = 0.03
-"""Of the time that it waits already, when that is longer: a look takes milliseconds of a processor that others need, and
-whoever waits for two seconds would take hundreds of them."""
+"""Of the time that it waits already, when that is longer: a look takes milliseconds of a processor that others need,
+and whoever waits for two seconds would take hundreds of them."""
 
 
 @overload
