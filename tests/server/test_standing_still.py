@@ -15,12 +15,11 @@ from tests.security.process import Served, served
 from tests.server.streaming import path_of, streaming
 
 STANDS = 1.2
-TIMEOUT = {"PENSTOCK_DATABASE_TIMEOUT": "1"}
 
 
 @pytest.fixture
 def server_process(url: str) -> Iterator[Served]:
-    with served(url, **TIMEOUT) as running:
+    with served(url, PENSTOCK_DATABASE_TIMEOUT="1") as running:
         yield running
 
 
