@@ -159,4 +159,4 @@ clean: clean-servers  ## remove what was built, and the test servers' data
 	rm -rf .venv site .chromium .penstock .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 clean-servers:
-	rm -rf .cache $(IN_MEMORY)
+	rm -rf .cache $(IN_MEMORY) /dev/shm/p$(shell id -u)-????

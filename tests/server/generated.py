@@ -39,7 +39,7 @@ def schema_for(caller: str, examples: int) -> Any:
     accepted = ["2xx", "3xx", "401", "403", "404", "409", "410", "429"]
     config = {
         "generation": {
-            "max-examples": examples * 60 if slow.asked_for else examples,
+            "max-examples": examples * 100 if slow.asked_for else examples,
             "deterministic": not slow.asked_for,
             "database": "none",
             "no-shrink": not slow.asked_for,

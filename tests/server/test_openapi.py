@@ -56,9 +56,9 @@ def test_anybody(path: str, method: str, asking: "Asking") -> None:
 
 @each_operation
 def test_a_user(path: str, method: str, asking: "Asking") -> None:
-    asking.ask(path, method, "user", 3)
+    asking.ask(path, method, "user", 2)
 
 
 @each_operation
 def test_the_service(path: str, method: str, asking: "Asking") -> None:
-    asking.ask(path, method, "service", 5)
+    asking.ask(path, method, "service", 3)
