@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Half a million objects stay until the end: nobody need look through them again and again for what may go. Of what
-    tests make most goes by itself; to look as often as usual takes a twelfth of their CPU (tests/server: 105 s and 97)."""
+    tests make most goes by itself; to look as often as usual took a twelfth of tests/server's CPU, 105 s and 97."""
     gc.disable()
     try:
         return (yield)
