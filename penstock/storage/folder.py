@@ -137,7 +137,9 @@ def _make(folder: Path) -> None:
         return
     if folder.parent != folder:
         _make(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    # there by now, or gone again: whoever uses it finds out. `exist_ok` takes a folder that went in between for a file
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
 
 
 def _write(file: int, data: bytes, digest: Digest) -> None:
@@ -157,13 +159,17 @@ def _move(unfinished: Path, target: Path, create: bool) -> None:
             else:
                 unfinished.replace(target)
             break
-        except FileExistsError:
+        except (FileExistsError, NotADirectoryError):
             raise ArtifactExists(f"there is a file {target.name} already") from None
         except FileNotFoundError:
             # whoever deleted the last file of the folder has removed the folder meanwhile
             if not chance or not unfinished.exists():
                 raise
-    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        folder = os.open(target.parent, os.O_RDONLY)
+    except FileNotFoundError:
+        # and so was the file that it was for
+        return
     try:
         os.fsync(folder)
     finally:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -283,6 +284,35 @@ async def test_a_folder_that_is_emptied_meanwhile_does_not_stop_a_write(tmp_path
             await store.adelete(f"ann/1/{name}")
 
     await asyncio.gather(*(write_and_delete(str(n)) for n in range(4)))
+
+
+async def test_a_folder_that_comes_and_goes_while_it_is_made_is_not_taken_for_a_file(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    folder = tmp_path / "ann" / "1"
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            with suppress(OSError):
+                folder.mkdir(parents=True)
+            with suppress(OSError):
+                folder.rmdir()
+
+    others = [asyncio.create_task(asyncio.to_thread(come_and_go)) for _ in range(2)]
+    try:
+        for _ in range(100):
+            await put(store, "ann/1/a", b"x")
+            await store.adelete("ann/1/a")
+    finally:
+        over.set()
+        await asyncio.gather(*others)
+
+
+async def test_a_file_where_a_folder_has_to_be_is_told(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    await put(store, "ann/1", b"x")
+    with pytest.raises(ArtifactExists):
+        await put(store, "ann/1/a", b"x")
 
 
 # Addresses.
