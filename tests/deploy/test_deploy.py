@@ -150,6 +150,7 @@ async def test_probes_scaling_alerts_and_the_board_ask_for_what_a_server_answers
     scaled = of_kind("ScaledObject", "penstock-worker")["spec"]
     [trigger] = scaled["triggers"]
     address = urlsplit(trigger["metadata"]["url"])
+    assert re.fullmatch(r"penstock\.[a-z]+\.svc", str(address.hostname)), "KEDA asks from a namespace of its own"
     asked = {name: int(value) for name, [value] in parse_qs(address.query).items()}
     answer = await answering.client.get(f"{address.path}?{address.query}", headers=AS_SERVICE)
     assert isinstance(answer.json()[trigger["metadata"]["valueLocation"]], int)
