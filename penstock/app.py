@@ -40,7 +40,6 @@ from penstock.storage.links import make_watch_token, signing_secret
 from penstock.usage import Meter
 from penstock.worker import Worker
 from penstock.worker.needs import check_needs, checked_needs
-from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.tick import TickResult, tick
 from penstock.workers import Workers
 
@@ -339,7 +338,7 @@ class Penstock(Declarations):
         self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None
     ) -> list[TickResult]:
         if queues is None:
-            queues = {queue: self.slots(queue, SLOTS_OF_TICK) for queue in self.queue_names}
+            queues = self.slots_of_tick()
         return await tick(self.engine, self._registry(), limit=limit, budget=budget, queues=queues)
 
     def waker(

@@ -23,6 +23,7 @@ from penstock.schedule import CronDecorator, Schedules
 from penstock.sql import read_migrations
 from penstock.web_page import WebPage
 from penstock.worker.run import check_slots
+from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.worker import SLOTS
 
 if TYPE_CHECKING:
@@ -210,6 +211,10 @@ class Declarations:
     def slots(self, queue: str, usual: int = SLOTS) -> int:
         """What `set_slots` has said of the queue, else `usual`."""
         return self._slots.get(queue, usual)
+
+    def slots_of_tick(self, queues: Iterable[str] | None = None) -> dict[str, int]:
+        """How many jobs of each queue a tick runs at once: of these queues, else of all its handlers'."""
+        return {queue: self.slots(queue, SLOTS_OF_TICK) for queue in queues or self.queue_names}
 
     @property
     def queue_names(self) -> list[str]:

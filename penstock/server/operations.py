@@ -33,10 +33,10 @@ _JSON = "application/json"
     responses=problems(403),
 )
 async def tick(_: Service, shared: Shared, body: models.TickRequest | None = None) -> Response:
-    """For cron and serverless functions: claims at most `limit` jobs, runs them in this request, reports each."""
+    """For cron and serverless functions: claims at most `limit` jobs, runs them in this request, reports each.
+    As many of a queue at once as `app.tick()` does."""
     asked = body or models.TickRequest()
-    queues = dict.fromkeys(asked.queues or shared.app.queue_names, asked.limit)
-    results = await shared.app.atick(asked.limit, asked.budget, queues)
+    results = await shared.app.atick(asked.limit, asked.budget, shared.app.slots_of_tick(asked.queues))
     answer = {"ok": True, "processed": len(results), "results": results}
     return Response(encode(answer), media_type=_JSON)
 

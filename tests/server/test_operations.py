@@ -1,11 +1,13 @@
 """What operators ask: tick, kinds, scale, usage, health and metrics."""
 
+import asyncio
+
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from penstock import NewJob, Penstock
+from penstock import JobState, NewJob, Penstock
 from penstock.engine import commands
 from penstock.engine.postgres.transaction import PostgresTransaction
 from penstock.server.metrics import SCRAPED, Scraped
@@ -66,6 +68,31 @@ async def test_a_tick_takes_no_more_than_it_is_allowed(api: Api) -> None:
     assert (await api.service.post("/api/jobs/tick", {"queues": ["slow"]})).json()["processed"] == 0
     for body, field in (({"limit": 0}, "limit"), ({"budget": -1}, "budget"), ({"speed": 1}, "speed")):
         assert (await api.service.post("/api/jobs/tick", body)).json()["errors"][0]["field"] == field
+
+
+async def test_a_tick_runs_as_many_at_once_as_the_queue_is_for(api: Api, app: Penstock) -> None:
+    """However many it may run in all; and those that came in vain have not had an attempt."""
+    running, peak, go_on = 0, 0, asyncio.Event()
+
+    @app.job(queue="audio", max_attempts=1)
+    async def encode() -> None:
+        nonlocal running, peak
+        running += 1
+        peak = max(peak, running)
+        try:
+            await go_on.wait()
+            await asyncio.sleep(0)
+        finally:
+            running -= 1
+
+    app.set_slots("audio", 2)
+    await app.engine.aenqueue([encode.prepare() for _ in range(6)], None)
+    body = (await api.service.post("/api/jobs/tick", {"limit": 6, "budget": 1})).json()
+    assert (peak, [each["state"] for each in body["results"]]) == (2, ["failed", "failed"])
+    assert [job.attempt for job in (await app.jobs.alist(queue="audio", state=JobState.READY)).jobs] == [0] * 4
+    go_on.set()
+    body = (await api.service.post("/api/jobs/tick", {"limit": 6, "queues": ["audio"]})).json()
+    assert (peak, [each["state"] for each in body["results"]]) == (2, ["succeeded"] * 4)
 
 
 async def test_the_service_sees_tracebacks_and_users_a_safe_text(api: Api, app: Penstock, connect: Connect) -> None:
