@@ -107,7 +107,7 @@ class Live(Loop):
         topic = self._topics.setdefault(view, _Topic())
         watcher = Watcher(view)
         topic.watchers.add(watcher)
-        if topic.regions:
+        if topic.regions or topic.contact is not Contact.GOOD:
             watcher.tell(topic.contact, topic.regions)
         if self._task is None:
             self.start()

@@ -182,3 +182,17 @@ async def test_while_the_database_is_away_open_pages_are_told_so() -> None:
     assert (contact, regions) == (Contact.AWAY, {})
     await server.aclose()
     await app.aclose()
+
+
+async def test_a_page_that_is_opened_once_more_while_the_database_is_away_is_told_so_too() -> None:
+    app = Penstock("postgresql://nobody@127.0.0.1:1/nothing", database_timeout=0.2)
+    server = Server(app, ServerSettings(service_key=KEY))
+    assert server.dashboard is not None
+    view = View("/", "", True, "http://test")
+    first = server.dashboard.live.join(view)
+    await until(lambda: first.contact is Contact.AWAY)
+    second = server.dashboard.live.join(view)
+    assert second.contact is Contact.AWAY
+    assert await second.next(20) == {}
+    await server.aclose()
+    await app.aclose()
