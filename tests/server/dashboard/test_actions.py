@@ -143,6 +143,24 @@ async def test_what_is_under_way_can_be_stopped(operator: Browser, app: Penstock
     assert "cancelled" in (await operator.get(page)).text
 
 
+async def test_a_filter_without_a_state_is_said_to_mean_what_failed(
+    operator: Browser, app: Penstock, failed: UUID
+) -> None:
+    told = "Only those that failed"
+    [done] = await enqueue(app, queue="done")
+    await app.atick(queues={"done": 1})
+    for action, verb in (("purge", "Delete"), ("retry", "Retry")):
+        page = (await operator.get(f"/jobs/change?action={action}&queue=done")).text
+        assert f"{verb} 0 jobs?" in page
+        assert told in page
+        assert "in a state for this" not in page
+        assert 'href="/jobs?queue=done"' in page, "where a state can be chosen"
+        assert told in (await operator.get(f"/jobs/change?action={action}&queue=mail")).text
+        for exact in (f"ids={done}", "queue=done&state=succeeded"):
+            assert told not in (await operator.get(f"/jobs/change?action={action}&{exact}")).text
+    assert told not in (await operator.get("/jobs/change?action=cancel&queue=done")).text
+
+
 @pytest.mark.parametrize("filter", ["", "ids=x", "state=dead", "a=b"])
 async def test_nobody_changes_everything_by_leaving_out_a_word(operator: Browser, app: Penstock, filter: str) -> None:
     for path in (f"/jobs/change?action=purge&{filter}", "/jobs/change?action=explode&queue=a", "/jobs/change"):

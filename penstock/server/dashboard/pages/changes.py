@@ -39,6 +39,7 @@ async def change(look: Look) -> Context:
         "preview": preview,
         "filters": [(name, value) for name, value in look.query.multi_items() if value and name != "action"],
         "selected": len(filter.get("ids", ())),
+        "only_failed": action in ("retry", "purge") and "state" not in filter and "ids" not in filter,
         "queues": look.services.app.queue_names,
         "chosen": look.query.get("queue"),
     }
