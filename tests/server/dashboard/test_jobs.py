@@ -129,6 +129,25 @@ async def test_pages_follow_each_other_and_keep_the_filter(operator: Browser, ap
     assert len(seen) == len(set(seen)) == 120
 
 
+async def test_what_is_below_a_flow_leads_to_all_of_it_and_stays_so_while_it_is_searched(
+    operator: Browser, app: Penstock
+) -> None:
+    @app.job
+    async def count(n: int) -> None: ...
+
+    flow = await app.aenqueue(batch([count.prepare(n=n) for n in range(51)]))
+    await count.aenqueue(n=51)
+    job = (await operator.get(f"/jobs/{flow.id}")).text
+    below = f"/jobs?parent={flow.id}"
+    assert f'href="{below}"' in job
+    page = (await operator.get(f"{below}&kind=count")).text
+    assert f'<input type="hidden" name="parent" value="{flow.id}">' in page, "Find keeps it"
+    assert re.search(rf'Below <a[^>]* href="/jobs/{flow.id}"', page)
+    assert 'href="/jobs?kind=count"' in page, "it can be taken away"
+    assert 'rel="next"' in page
+    assert 'name="parent"' not in (await operator.get("/jobs?kind=count")).text
+
+
 async def test_a_job_shows_what_happened_and_nothing_that_it_says_becomes_markup(operator: Browser, made: Made) -> None:
     page = (await operator.get(f"/jobs/{made.failed}")).text
     assert page.count("attempt 1 failed") == 1

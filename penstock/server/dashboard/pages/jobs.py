@@ -30,17 +30,19 @@ async def jobs(look: Look) -> Context:
     if wanted:
         return {"go_to": _found(wanted, look.services.app.kinds)}
     before = _uuid("before", look.query.get("before"))
+    filters = [(name, value) for name, value in look.query.multi_items() if name != "before" and value]
     page = await look.run(commands.SearchJobs(filter_of(look.query), before, ON_A_PAGE))
     return {
         "jobs": page.jobs,
         "searched_back_to": page.searched_back_to if len(page.jobs) < ON_A_PAGE else None,
         "older": str(page.next) if page.next else None,
         "before": before,
-        "given": {name: look.query.get(name, "") for name in (*_TEXTS, "since", "after", "until")},
+        "given": {name: look.query.get(name, "") for name in (*_TEXTS, "since", "after", "until", "parent")},
         "states": [(each.value, each.value in look.query.getlist("state")) for each in JobState],
         "since_choices": SINCE,
         "kinds": look.services.app.kinds,
-        "filters": [(name, value) for name, value in look.query.multi_items() if name != "before" and value],
+        "filters": filters,
+        "filters_anywhere": [(name, value) for name, value in filters if name != "parent"],
     }
 
 
