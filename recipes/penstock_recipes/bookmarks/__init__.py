@@ -13,6 +13,7 @@ from penstock import InvalidInput, Penstock
 from penstock.outbound import Guard
 from penstock_recipes.application import made_on_demand
 from penstock_recipes.bookmarks.archive import UPKEEP, purge
+from penstock_recipes.bookmarks.consumer import reading_time
 from penstock_recipes.bookmarks.messages import KIND, MAX_ATTEMPTS, QUEUE
 from penstock_recipes.pages import add_page
 from penstock_recipes.requirements import require
@@ -54,14 +55,18 @@ def install(
     from penstock_recipes.bookmarks.providers.ocr import use_model
 
     timeout = budget * 8 / 9 if timeout is None else timeout
-    if not 0 < timeout < budget:
-        raise InvalidInput("timeout", f"must be less than the budget of {budget:g} seconds, not {timeout:g}")
+    if not 0 < timeout < (most := reading_time(budget)):
+        raise InvalidInput(
+            "timeout", f"must be less than {most:g} seconds with a budget of {budget:g}, not {timeout:g}"
+        )
     use_model(ocr_model or os.environ.get("BOOKMARKS_OCR_MODEL"))
     guard = guard or Guard([*allow] or os.environ.get("BOOKMARKS_ALLOW", "").replace(",", " ").split())
     enricher = Enricher(app, guard, browser or Browser(guard), captioner or _captioner(), timeout)
     app.add_migrations("bookmarks", files(__package__) / "migrations")
     handler = make_handler(app, enricher, at_once=at_once)
     app.job(kind=KIND, queue=QUEUE, max_attempts=MAX_ATTEMPTS)(handler)
+    # messages that only waited for a browser would be kept from workers on other machines, and cut off by a tick
+    app.set_slots(QUEUE, at_once)
 
     @app.cron("0 3 * * *", queue=UPKEEP)
     async def purge_bookmark_archive() -> int:

@@ -12,10 +12,11 @@ from PIL import Image
 
 from bookmarks.asking import Bookmarks, serving
 from bookmarks.sites import SIZE, TEXT, Site, answered, html, is_browser
-from penstock import Penstock
+from penstock import Penstock, TickResult
 from penstock.outbound import Guard
-from penstock_recipes.bookmarks import QUEUE, install
-from penstock_recipes.bookmarks.archive import purge
+from penstock_recipes.bookmarks import QUEUE, consumer, install
+from penstock_recipes.bookmarks.archive import UPKEEP, purge
+from penstock_recipes.bookmarks.consumer import consume
 from penstock_recipes.bookmarks.providers.browser import Browser
 from tests.kit.fake_http import Answer, Request
 from tests.kit.fixtures import Connect
@@ -231,6 +232,30 @@ async def test_a_part_that_failed_is_not_waited_for_again_when_a_reading_is_brok
     assert site.hits("/report.pdf") == asked, "the first part was not tried again before the second had its turn"
     await bookmarks.try_again_at_once()
     assert (await bookmarks.service.consume())["archivedCount"] == 1
+
+
+@pytest.mark.parametrize("cleaning", [0.0, 2.0, 10.0])
+async def test_a_call_takes_no_longer_than_its_budget(cleaning: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its reading takes, and the upkeep with it, which is left out where there is no time for it."""
+    now, ticks = 0.0, []
+
+    async def atick(self: Penstock, limit: int, budget: float, queues: dict[str, int]) -> list[TickResult]:
+        nonlocal now
+        now += budget if ticks else budget + cleaning
+        ticks.append(*queues)
+        return []
+
+    monkeypatch.setattr(consumer, "monotonic", lambda: now)
+    monkeypatch.setattr(Penstock, "atick", atick)
+    await consume(Penstock("postgresql://nowhere"), at_once=4, budget=45)
+    assert ticks == ([QUEUE, UPKEEP] if cleaning < 10 else [QUEUE])
+    assert now <= (45 if cleaning < 10 else 52)
+
+
+async def test_workers_and_ticks_take_no_more_messages_than_get_a_browser() -> None:
+    app = Penstock("postgresql://nowhere")
+    install(app, at_once=3)
+    assert (app.slots(QUEUE), app.slots_of_tick()[QUEUE]) == (3, 3)
 
 
 async def test_what_will_not_get_better_is_given_up_and_can_be_archived(
