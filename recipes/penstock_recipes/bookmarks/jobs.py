@@ -18,6 +18,7 @@ from penstock_recipes.bookmarks.store import Bookmark, find
 log = logging.getLogger("penstock_recipes.bookmarks")
 
 NOT_FOUND = "Bookmark not found"
+BROKEN_OFF = "broken off before it was done"
 
 
 class NotEnriched(PenstockError):
@@ -46,8 +47,12 @@ def make_handler(
         if bookmark is None:
             await reading.report(NOT_FOUND)
             return Fail(NOT_FOUND)
-        async with turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(at_once)):
-            failures = await _enrich(reading, enricher, bookmark, message, no_screenshot)
+        try:
+            async with turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(at_once)):
+                failures = await _enrich(reading, enricher, bookmark, message, no_screenshot)
+        except asyncio.CancelledError:
+            reading.tell_broken_off()
+            raise
         done = {"screenshot": "Screenshot" not in failures, "remaining": "Remaining" not in failures}
         if not failures:
             await messages.note(app, ctx.id, **done, error=None)
@@ -73,13 +78,15 @@ class Reading:
     async def report(self, error: str, *, screenshot: bool | None = None, remaining: bool | None = None) -> None:
         """Keeps the error with the message, and tells whoever watches the log: Sentry does."""
         await messages.note(self.app, self.ctx.id, screenshot=screenshot, remaining=remaining, error=error)
-        log.error(
-            "message %s of %s stays in the queue: %s", self.number, messages.QUEUE, error,
-            extra={
-                "error": error, "messageId": self.number, "bookmarkId": self.bookmark,
-                "screenshotSuccess": screenshot, "remainingDataSuccess": remaining,
-            },
-        )  # fmt: skip
+        told = self._told(error) | {"screenshotSuccess": screenshot, "remainingDataSuccess": remaining}
+        log.error("message %s of %s stays in the queue: %s", self.number, messages.QUEUE, error, extra=told)
+
+    def tell_broken_off(self) -> None:
+        """A budget was over, a worker stopped, or the bookmark was deleted. There is no time for more than a word."""
+        log.warning("message %s of %s was %s", self.number, messages.QUEUE, BROKEN_OFF, extra=self._told(BROKEN_OFF))
+
+    def _told(self, error: str) -> dict[str, object]:
+        return {"error": error, "messageId": self.number, "bookmarkId": self.bookmark}
 
 
 async def _enrich(

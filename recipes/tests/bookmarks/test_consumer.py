@@ -12,7 +12,7 @@ from PIL import Image
 
 from bookmarks.asking import Bookmarks, serving
 from bookmarks.sites import SIZE, TEXT, Site, answered, html, is_browser
-from penstock import Penstock, TickResult
+from penstock import JobState, Penstock, TickResult
 from penstock.outbound import Guard
 from penstock_recipes.bookmarks import QUEUE, consumer, install
 from penstock_recipes.bookmarks.archive import UPKEEP, purge
@@ -232,6 +232,19 @@ async def test_a_part_that_failed_is_not_waited_for_again_when_a_reading_is_brok
     assert site.hits("/report.pdf") == asked, "the first part was not tried again before the second had its turn"
     await bookmarks.try_again_at_once()
     assert (await bookmarks.service.consume())["archivedCount"] == 1
+
+
+async def test_a_reading_that_is_broken_off_leaves_a_line_that_names_the_bookmark(
+    bookmarks: Bookmarks, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.hang("/never")
+    id = await bookmarks.user().add(site.at("/never"))
+    [result] = await bookmarks.app.atick(1, 1, {QUEUE: 1})
+    assert (result.state, "budget" in (result.error or "")) == (JobState.SCHEDULED, True)
+    [record] = [each for each in caplog.records if vars(each).get("bookmarkId") == id]
+    assert (record.levelname, record.name) == ("WARNING", "penstock_recipes.bookmarks")
+    assert f"of {QUEUE} was broken off" in record.getMessage()
+    assert {"messageId", "error"} <= vars(record).keys()
 
 
 @pytest.mark.parametrize("cleaning", [0.0, 2.0, 10.0])
