@@ -72,7 +72,10 @@ def main() -> int:
     console.print(f"the API served again after {max(served):.2f} s, the longest of {len(served)} promotions")
     recovery = max(outcome.recovery, *served)
     good = outcome.good and max(served) <= ALLOWED
-    about = {"failovers": len(served), "recovery_s": round(recovery, 3), "api_recovery_s": round(max(served), 3)}
+    about = {
+        "failovers": len(served), "recovery_s": round(recovery, 3), "api_recovery_s": round(max(served), 3),
+        "api_each_s": [round(seconds, 3) for seconds in served],
+    }  # fmt: skip
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(to_json(outcome) | about | {"good": good}, indent=2) + "\n")
     console.print(f"written to {RESULTS.relative_to(RESULTS.parents[2])}")
