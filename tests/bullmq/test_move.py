@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from bullmq import FlowProducer
@@ -17,6 +17,7 @@ from penstock.engine import commands as c
 from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.bullmq.enqueue import unique_id
+from penstock.testing import adrain
 from tests.kit import saying
 from tests.kit.redis import fresh_redis
 from tests.kit.until import soon, until
@@ -175,6 +176,49 @@ async def test_each_job_runs_once_while_both_sides_have_workers(
     assert ran == Counter(range(100))
     for app in both:
         assert {job.state for job in (await app.jobs.alist(limit=200)).jobs} == {JobState.SUCCEEDED}
+
+
+def _put_there(source: Penstock, target: Penstock) -> None:
+    held = source.engine.mover().hold("default", 100)
+    target.engine.mover().take_in("default", held)
+
+
+@pytest.mark.parametrize("unique", [None, "k"], ids=["", "whose unique key is another's"])
+@pytest.mark.parametrize(
+    ("back", "kept"), [(False, "all"), (True, "all"), (True, "failed")], ids=["there", "back", "back, failures kept"]
+)
+async def test_what_has_ended_and_is_forgotten_before_an_interrupted_move_goes_on_does_not_run_twice(
+    both: tuple[Penstock, Penstock], back: bool, kept: Literal["all", "failed"], unique: str | None
+) -> None:
+    source, target = reversed(both) if back else both
+    ran: Counter[int] = Counter()
+
+    async def count(n: int) -> None:
+        ran[n] += 1
+
+    for app in both:
+        app.job(kind="work")(count)
+    if back:
+        await target.queues.aset("default", keep=kept)
+    await source.handler("work").using(owner="ada").aenqueue_many([{"n": n} for n in range(5)])
+    if unique:
+        await source.handler("work").using(unique=unique).aenqueue(n=5)
+        await target.handler("work").using(unique=unique).aenqueue(n=6)
+    await asyncio.to_thread(_put_there, source, target)
+    await adrain(target)
+    await target.jobs.apurge_where(state="succeeded")
+    assert (await target.jobs.alist()).jobs == []
+    await asyncio.to_thread(mover.move, source.engine, target.engine, "default")
+    await adrain(target)
+    assert ran == Counter(range(7 if unique else 5))
+
+
+async def test_what_has_come_and_gone_may_come_again(both: tuple[Penstock, Penstock]) -> None:
+    job = NewJob(kind="work")
+    await both[0].engine.aenqueue([job])
+    for source, target in (both, both[::-1], both, both[::-1]):
+        assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1, 0)
+        assert (await target.handle(job.id).arefresh()).state is JobState.READY
 
 
 async def _snooze(app: Penstock) -> None:

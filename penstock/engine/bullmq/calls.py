@@ -199,5 +199,14 @@ def count_on(keys: QueueKeys, id: str, name: str, count: int) -> RedisCall:
     return _script("countOn", [keys[id]], name, count)
 
 
+def note_moved(keys: QueueKeys, id: str, seconds: int) -> RedisCall:
+    """Ours: that a job was moved here, if it has come, for as long as the move may be taken up again."""
+    return _script("noteMoved", [keys[id], moved_key(keys, id)], seconds)
+
+
+def moved_key(keys: QueueKeys, id: str) -> str:
+    return keys[f"ps:moved:{id}"]
+
+
 def _fields(fields: Mapping[str, Any]) -> bytes:
     return _pack([word for pair in fields.items() for word in pair])

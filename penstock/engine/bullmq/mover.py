@@ -22,6 +22,9 @@ _TOKEN = "penstock:move"  # noqa: S105 - of a lock
 _LOCK = 7 * 24 * 3600 * 1000
 """Milliseconds in which a move that was interrupted must be taken up again."""
 
+_REMEMBERED = 8 * 24 * 3600
+"""Seconds, longer than that: what was moved here may have ended, and been purged, before the move goes on."""
+
 _PLACES = ("wait", "paused", "prioritized", "delayed")
 _BELONGS = ("parentKey", "rjk", "defa")
 """Fields of jobs that stay, of flows and the next of schedulers: they would come over without what they belong to."""
@@ -125,11 +128,16 @@ class BullmqMover:
         plain_jobs = [replace(each.job, quota=None) for each in jobs]
         refuse(plain_jobs)
         await meet(session, [queue])
-        there = {job.id for job in await existing(session, plain_jobs)}
+        there = {job.id for job in await existing(session, plain_jobs)} | await self._moved_in(keys, plain_jobs)
         for moved, job in zip(jobs, plain_jobs, strict=True):
             if job.id not in there and not await self._add(keys, moved, job):
                 # its unique key is another's here: it comes without, for both were enqueued
                 await self._add(keys, moved, replace(job, unique_key=None))
+
+    async def _moved_in(self, keys: QueueKeys, jobs: Sequence[NewJob]) -> set[UUID]:
+        """Of these the ones that have come before, whatever has become of them."""
+        looks = [plain("EXISTS", calls.moved_key(keys, str(job.id))) for job in jobs]
+        return {job.id for job, came in zip(jobs, await self._session().many(looks), strict=True) if came}
 
     async def _add(self, keys: QueueKeys, moved: MovedJob, job: NewJob) -> bool:
         """False when its unique key stands for another job."""
@@ -140,6 +148,7 @@ class BullmqMover:
         steps = [Addition(keys, id, job.kind, job.args, opts, created).call()]
         had = {"atm": moved.attempt, SNOOZES: moved.snoozes}
         steps += [calls.count_on(keys, id, name, count) for name, count in had.items() if count]
+        steps.append(calls.note_moved(keys, id, _REMEMBERED))
         added, *_ = await self._session().many(steps, together=True)
         return bool(added == id)
 
@@ -147,7 +156,9 @@ class BullmqMover:
         session, keys = self._session(), self._session().keys(queue)
         for id in (self._own.get(each, str(each)) for each in ids):
             if await session.one(plain("GET", keys.lock(id))) == _TOKEN:
-                await session.many([plain("DEL", keys.lock(id)), calls.remove(keys, id)], together=True)
+                # and the note that it has come: it may come back
+                gone = plain("DEL", keys.lock(id), calls.moved_key(keys, id))
+                await session.many([gone, calls.remove(keys, id)], together=True)
 
 
 def _pairs(flat: Sequence[object]) -> list[tuple[str, float]]:

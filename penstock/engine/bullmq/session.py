@@ -23,7 +23,7 @@ from penstock.errors import InvalidInput
 if TYPE_CHECKING:
     from bullmq import Queue
 
-_OURS = ("takeThis", "remember", "countOn", "holdKey", "waitAgain")
+_OURS = ("takeThis", "remember", "countOn", "holdKey", "waitAgain", "noteMoved")
 
 
 class Session:

@@ -41,14 +41,34 @@ select attempt, snoozes, created_at, {", ".join(_OTHERWISE.get(name, name) for n
  order by priority desc, id
  limit %s
 """  # noqa: S608 - of our own words
+# and what says that they were moved in: they may come back
 _LET_GO = """
 with gone as (
   delete from penstock.jobs
    where id = any(%s) and queue = %s
-  returning id
+  returning id, coalesce(owner, '') as owner
+), unmarked as (
+  delete from penstock.idempotency_keys as k
+   using gone
+   where k.owner = gone.owner and not k.of_user and k.key in (%s || gone.id, %s || gone.id)
 )
 select penstock.forget(pg_catalog.array_agg(id)) from gone having count(*) > 0
 """
+# job: where another has the unique key, the idempotency key stands for that one
+_MOVED_IN = """
+select k.job
+  from unnest(%s::uuid[], %s::text[]) as moved (id, owner)
+  join penstock.idempotency_keys as k
+    on k.owner = moved.owner and not k.of_user and k.key in (%s || moved.id, %s || moved.id)
+ where k.job = moved.id
+"""
+_MARKS = ["moved: ", "moved without its unique key: "]
+"""Idempotency keys, each with a job's id behind it. The job may have ended when an interrupted move goes on, and no
+record of it be left: where its queue keeps failures alone, or after a purge. From BullMQ none brings a key of its own.
+"""
+
+_REMEMBERED = 8 * 24 * 3600.0
+"""Seconds: longer than BullMQ holds what is on its way."""
 
 
 class PostgresMover:
@@ -74,7 +94,7 @@ class PostgresMover:
 
     def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
         del queue  # each says its own
-        there = set(self._engine.run(ExistingIds([each.job.id.bytes for each in jobs])))
+        there = {*self._engine.run(ExistingIds([each.job.id.bytes for each in jobs])), *self._moved_in(jobs)}
         # what it has had of its attempts and snoozes is not to be had again
         new = [_with_what_is_left(each) for each in jobs if each.job.id not in there]
         # whose unique key is another's comes without, for both were enqueued
@@ -82,15 +102,21 @@ class PostgresMover:
         for number, job in enumerate(new):
             key = job.kind, job.owner, job.org, job.unique_key
             if job.unique_key is not None and key in keys:
-                new[number] = replace(job, unique_key=None)
+                new[number] = _unkeyed(job)
             keys.add(key)
         enqueued = self._engine.enqueue(new) if new else ()
-        unkeyed = [replace(job, unique_key=None) for job, each in zip(new, enqueued, strict=True) if not each.created]
+        unkeyed = [_unkeyed(job) for job, each in zip(new, enqueued, strict=True) if each.id != job.id]
         if unkeyed:
             self._engine.enqueue(unkeyed)
 
+    def _moved_in(self, jobs: Sequence[MovedJob]) -> list[UUID]:
+        """Of these the ones that have been added, also where they have ended and nothing else is left of them."""
+        ids, owners = [each.job.id for each in jobs], [each.job.owner or "" for each in jobs]
+        rows = self._engine.run(Statement(_MOVED_IN, [ids, owners, *_MARKS], all_rows))
+        return [row[0] for row in rows]
+
     def let_go(self, queue: str, ids: Sequence[UUID]) -> None:
-        self._engine.run(Statement(_LET_GO, [list(ids), _aside(queue)], all_rows))
+        self._engine.run(Statement(_LET_GO, [list(ids), _aside(queue), *_MARKS], all_rows))
 
 
 def _aside(queue: str) -> str:
@@ -104,4 +130,13 @@ def _moved(attempt: int, snoozes: int, created_at: datetime, *fields: Any) -> Mo
 def _with_what_is_left(moved: MovedJob) -> NewJob:
     job = moved.job
     snoozes = None if job.max_snoozes is None else max(0, job.max_snoozes - moved.snoozes)
-    return replace(job, max_attempts=max(1, job.max_attempts - moved.attempt), max_snoozes=snoozes)
+    left = replace(job, max_attempts=max(1, job.max_attempts - moved.attempt), max_snoozes=snoozes)
+    return _marked(left, _MARKS[0])
+
+
+def _unkeyed(job: NewJob) -> NewJob:
+    return _marked(replace(job, unique_key=None), _MARKS[1])
+
+
+def _marked(job: NewJob, mark: str) -> NewJob:
+    return replace(job, idempotency_key=f"{mark}{job.id}", idempotency_ttl=_REMEMBERED, fingerprint=str(job.id))
