@@ -326,7 +326,7 @@ class Operator:
             return result
 
 
-def checked_priority(priority: int) -> int:
+def checked_priority(priority: int | None) -> int:
     if not isinstance(priority, int) or isinstance(priority, bool) or not -(2**31) <= priority < 2**31:
         raise InvalidInput("priority", f"must be a whole number, not {priority!r}")
     return priority

@@ -1,6 +1,5 @@
 """Queues: their settings, and how much is in them."""
 
-import math
 from typing import Any, Literal, TypedDict, Unpack
 
 from penstock.backoff import Backoff
@@ -100,7 +99,8 @@ def _unmet(name: str, value: object) -> str | None:
             fits = isinstance(value, int) and not isinstance(value, bool) and value < 2**31
             return None if fits else "a whole number"
         case "rate_period" | "lease_length" | "parked_timeout":
-            return None if isinstance(value, int | float) and math.isfinite(value) else "a number of seconds"
+            fits = isinstance(value, int | float) and abs(value) <= 1e10
+            return None if fits else "a number of seconds up to 1e10"
         case "paused":
             return None if isinstance(value, bool) else "true or false"
         case "fair_by":

@@ -85,7 +85,7 @@ def test_set_tells_what_the_queue_is_told_now(penstock: Command) -> None:
         ("max_running=0", "max_running: must be positive"),
         ("max_running=three", "max_running: must be a whole number, not 'three'"),
         ("rate=1.5", "rate: must be a whole number, not 1.5"),
-        ("rate_period=soon", "rate_period: must be a number of seconds, not 'soon'"),
+        ("rate_period=soon", "rate_period: must be a number of seconds up to 1e10, not 'soon'"),
         ("fair_by=kind", "fair_by: must be owner, org or limit_key, not 'kind'"),
         ("keep=some", "keep: must be all or failed, not 'some'"),
         ("paused=perhaps", "paused: must be true or false, not 'perhaps'"),

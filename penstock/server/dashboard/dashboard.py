@@ -16,7 +16,7 @@ from penstock.server.dashboard.files import preview
 from penstock.server.dashboard.headers import HEADERS
 from penstock.server.dashboard.live import Live
 from penstock.server.dashboard.looks import Looks
-from penstock.server.dashboard.page import Action, Look, Page
+from penstock.server.dashboard.page import Action, Look, Page, checked_text
 from penstock.server.dashboard.pages import SECTIONS
 from penstock.server.dashboard.render import FORM_TOKEN, render
 from penstock.server.dashboard.session import Session, Sessions
@@ -144,6 +144,8 @@ class Dashboard:
                     raise Problem(403, "the form is out of date; open the page again")
                 if not session.operates:
                     raise Problem(403, "you may look, but not change anything")
+                for name, value in form.items():
+                    checked_text(name, value)
                 look = Look(self.services, session, request.path_params, request.query_params, self.looks)
                 done = await action.act(look, form)
             except Exception as error:

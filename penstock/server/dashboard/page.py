@@ -36,10 +36,21 @@ class Look:
         """What whoever looks does by hand: each deed leaves a line that says who it was."""
         return self.services.app.operator(self.session.name)
 
+    def text(self, name: str) -> str | None:
+        """What the address says under this name; None when nothing."""
+        return checked_text(name, self.query.get(name, "")) or None
+
     async def run(self, command: Command[T], *, good_for: float = FRESH) -> T:
         """Asks the engine. Pages that are open ask once a second together, not each for itself; what changes less often
         is `good_for` longer."""
         return await self.looks.run(command, fresh=not self.live and good_for <= FRESH, good_for=good_for)
+
+
+def checked_text(name: str, text: str) -> str:
+    """What the database would refuse without saying which it was."""
+    if "\x00" in text:
+        raise InvalidInput(name, f"must be text without NUL, not {text!r}")
+    return text
 
 
 Load = Callable[[Look], Awaitable[Context]]

@@ -169,6 +169,31 @@ async def test_nobody_changes_everything_by_leaving_out_a_word(operator: Browser
     assert await app.audit.alist() == []
 
 
+@pytest.mark.parametrize(
+    ("path", "sent", "wrong"),
+    [
+        ("/jobs/change", {"action": "set_priority", "priority": "99999999999"}, "priority"),
+        ("/jobs/change", {"action": "set_priority"}, "priority"),
+        ("/jobs/change", {"action": "move", "to_queue": "\x00"}, "to_queue"),
+        ("/jobs/change", {"action": "cancel", "reason": "\x00"}, "reason"),
+        ("/jobs/{id}/priority", {"priority": "99999999999"}, "priority"),
+        ("/jobs/{id}/move", {"queue": "\x00"}, "queue"),
+        ("/queues/pause", {"name": "\x00"}, "name"),
+        ("/queues/limits", {"name": "mail", "rate_period": "1e11"}, "rate_period"),
+        ("/schedules/run", {"name": "\x00"}, "name"),
+        ("/approvals/answer", {"answer": "yes", "job": str(uuid4()), "comment": "\x00"}, "comment"),
+    ],
+)
+async def test_what_a_form_says_wrong_is_named_and_changes_nothing(
+    operator: Browser, app: Penstock, failed: UUID, path: str, sent: dict[str, str], wrong: str
+) -> None:
+    await enqueue(app)
+    answer = await operator.do(path.replace("{id}", str(failed)), filter="queue=mail", **sent)
+    assert answer.status_code == 422
+    assert f"<h1>{wrong}: must be" in answer.text
+    assert await app.audit.alist() == []
+
+
 async def test_to_show_secrets_is_on_record(operator: Browser, app: Penstock, failed: UUID) -> None:
     await operator.get(f"/jobs/{failed}?reveal=1")
     [line] = await app.audit.alist()

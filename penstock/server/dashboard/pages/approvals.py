@@ -12,7 +12,7 @@ SHOWN = 50
 
 @section.page("/approvals", "Approvals", icon="approvals")
 async def approvals(look: Look) -> Context:
-    after = look.query.get("after") or None
+    after = look.text("after")
     asked = await look.run(commands.Approvals(after, SHOWN + 1))
     rows = [(each, masked(each.details)) for each in asked[:SHOWN]]
     events = await look.run(commands.EventsOverview()) if after is None else []

@@ -8,6 +8,8 @@ section = Section()
 
 ON_A_PAGE = 50
 OPERATIONS = 10
+_DIGITS = 18
+"""Of a line's number, at most: it is a bigint."""
 
 
 @section.page("/audit", "Audit", icon="audit")
@@ -32,6 +34,6 @@ async def cancel_operation(look: Look, form: Form) -> Done:
 def _number(text: str | None) -> int | None:
     if not text:
         return None
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _DIGITS:
         raise InvalidInput("before", f"must be the number of a line, not {text!r}")
     return int(text)

@@ -9,6 +9,7 @@ from penstock.engine import commands
 from penstock.engine.commands import Action
 from penstock.errors import InvalidInput
 from penstock.jobs import Filter
+from penstock.operations import checked_priority
 from penstock.server.dashboard import words
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.dashboard.pages.jobs import filter_of
@@ -53,7 +54,7 @@ async def start(look: Look, form: Form) -> Done:
     if action in ("move", "retry") and (queue := form.text("to_queue")):
         options["queue"] = queue
     if action == "set_priority":
-        options["priority"] = form.whole_number("priority")
+        options["priority"] = checked_priority(form.whole_number("priority"))
     if action == "cancel" and (reason := form.text("reason")):
         options["reason"] = reason
     operation = await look.operator.achange(action, options, **cast(Filter, filter))

@@ -39,7 +39,7 @@ async def errors(look: Look) -> Context:
     over = look.query.get("over") or "24h"
     if over not in _SPANS:
         raise InvalidInput("over", f"must be one of {', '.join(_SPANS)}, not {over!r}")
-    kind = look.query.get("kind") or None
+    kind = look.text("kind")
     now = datetime.now(UTC)
     # to the hour, as they are counted
     since = now.replace(minute=0, second=0, microsecond=0) - _SPANS[over].length

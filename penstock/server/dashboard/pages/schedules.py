@@ -23,7 +23,7 @@ class ScheduleRow(NamedTuple):
 
 @section.page("/schedules", "Schedules", icon="schedules")
 async def schedules(look: Look) -> Context:
-    after = look.query.get("after", "").replace("\x00", "")
+    after = look.text("after") or ""
     recorded = await look.run(commands.ListSchedules(after=after, most=ON_A_PAGE + 1))
     shown = recorded.schedules[:ON_A_PAGE]
     more = shown[-1].name if len(recorded.schedules) > ON_A_PAGE else None

@@ -14,7 +14,7 @@ DAYS = 30
 
 @section.page("/usage", "Usage", icon="usage")
 async def usage(look: Look) -> Context:
-    org = look.query.get("org") or None
+    org = look.text("org")
     since = datetime.now(UTC).date() - timedelta(days=DAYS - 1)
     sums = await look.run(commands.SumUsage(since, org))
     days = [each for each in sums if each.by == "day"]
