@@ -63,3 +63,41 @@ def test_secrets_inside_texts_are_masked_too() -> None:
     assert masked({"url": "redis://:pw@host", "password": None, "token": False}) == {
         "url": f"redis://:{MASK}@host", "password": None, "token": False,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "could not connect: host=db password=hunter2 dbname=app",
+            f"could not connect: host=db password={MASK} dbname=app",
+        ),
+        ("host=db password='hunter \\'2' dbname=app", f"host=db password='{MASK}' dbname=app"),
+        ('{"password": "hunter 2", "to": "ada"}', f'{{"password": "{MASK}", "to": "ada"}}'),
+        ("{'password': 'hunter2', 'to': 'ada'}", f"{{'password': '{MASK}', 'to': 'ada'}}"),
+        (r'"{\"password\": \"hunter2\", \"to\": 1}"', rf'"{{\"password\": {MASK}, \"to\": 1}}"'),
+        ("api_key: hunter2, again", f"api_key: {MASK}, again"),
+        ("X-API-Key: hunter2", f"X-API-Key: {MASK}"),
+        ("clientSecret => hunter2", f"clientSecret => {MASK}"),
+        ("PGPASSWORD=hunter2 psql", f"PGPASSWORD={MASK} psql"),
+        ("GET /files?access_token=hunter2&page=2", f"GET /files?access_token={MASK}&page=2"),
+        ("Authorization: Basic aHVudGVyMg==", f"Authorization: Basic {MASK}"),
+        ('password="hunter2 and no end', f"password={MASK} and no end"),
+        ("...postgres://u:hunter2@h", f"...postgres://u:{MASK}@h"),
+        ("DSN_POSTGRES://u:hunter2@h", f"DSN_POSTGRES://u:{MASK}@h"),
+    ],
+)
+def test_a_secret_in_an_error_is_known_by_what_stands_before_it(said: str, shown: str) -> None:
+    assert masked_text(said) == shown
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "KeyError: 'number'", "sorted(rows, key=by_name)", "pass: 3, fail: 0", "Key (id)=(3) already exists",
+        "the token has expired", "password authentication failed for user ada", "password: None, token=false",
+        "token = '', retry", "Token::parse", "tokens_used: 12", "eyJust=a, eyJmore.words.here",
+    ],
+)  # fmt: skip
+def test_what_an_error_says_beside_is_shown(said: str) -> None:
+    assert masked_text(said) == said
