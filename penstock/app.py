@@ -1,6 +1,5 @@
 """Penstock: the application object that handlers belong to and jobs are enqueued through."""
 
-import asyncio
 import math
 import os
 import time
@@ -40,6 +39,7 @@ from penstock.storage.links import make_watch_token, signing_secret
 from penstock.usage import Meter
 from penstock.worker import Worker
 from penstock.worker.needs import check_needs, checked_needs
+from penstock.worker.own_loop import run_here
 from penstock.worker.tick import TickResult, tick
 from penstock.workers import Workers
 
@@ -328,11 +328,7 @@ class Penstock(Declarations):
             finally:
                 await self.engine.leave_loop()
 
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(in_a_loop())
-        raise PenstockError("app.tick() cannot run inside an event loop: write `await app.atick()` there")
+        return run_here("app.tick", "app.atick", in_a_loop)
 
     async def atick(
         self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None

@@ -7,7 +7,7 @@ from penstock.app import Penstock
 from penstock.engine.commands import NextRunAt
 from penstock.errors import InvalidInput
 from penstock.testing.fake_clock import clock_of
-from penstock.testing.inline import run_here
+from penstock.worker.own_loop import run_here
 from penstock.worker.tick import TickResult
 
 _BUDGET = 3600.0
@@ -31,7 +31,7 @@ def drain(
     assert job.result() == "hello Ada"
     ```
     """
-    return run_here("adrain", lambda: adrain(app, queue, limit, until_idle=until_idle))
+    return run_here("drain", "adrain", lambda: adrain(app, queue, limit, until_idle=until_idle))
 
 
 async def adrain(

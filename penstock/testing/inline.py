@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from penstock.context import Earlier, JobContext, Report
-from penstock.errors import InvalidArguments, InvalidInput, PenstockError
+from penstock.errors import InvalidArguments, InvalidInput
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob, new_job_id
 from penstock.job_options import Options
@@ -19,19 +19,8 @@ from penstock.outcome import OUTCOMES, Outcome
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
 from penstock.wait_results import Approval
 from penstock.worker.calling import one_for_each
+from penstock.worker.own_loop import run_here
 from penstock.worker.run import outcome_raised
-
-T = TypeVar("T")
-
-
-def run_here(twin: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs it on an event loop of its own; `twin` is what to call where one runs already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(start())
-    raise PenstockError(f"an event loop is running here: use `await {twin}(…)`")
-
 
 R = TypeVar("R")
 
@@ -115,7 +104,7 @@ def run_inline(
     ```
     """
     call = _InlineCall(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
-    return run_here("arun_inline", call.arun) if call.is_async else call.run()
+    return run_here("run_inline", "arun_inline", call.arun) if call.is_async else call.run()
 
 
 async def arun_inline(
@@ -166,7 +155,8 @@ class _InlineCall(Generic[R]):
     def run(self) -> InlineRun[R]:
         ctx = SyncInlineContext(self._job, self._handler.engine, self._notes, self._run_called)
         try:
-            result = self._handler.function(*self._with(ctx), **self._kwargs)
+            with ctx.handling():
+                result = self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)
             if ended.outcome is None:
                 ctx.complete(None)
@@ -182,7 +172,8 @@ class _InlineCall(Generic[R]):
     async def arun(self) -> InlineRun[R]:
         ctx = InlineContext(self._job, self._handler.engine, self._notes, self._arun_called)
         try:
-            result = await self._handler.function(*self._with(ctx), **self._kwargs)
+            with ctx.handling():
+                result = await self._handler.function(*self._with(ctx), **self._kwargs)
             ended = self._ended(result, ctx.enqueued)
             if ended.outcome is None:
                 await ctx.complete(None)

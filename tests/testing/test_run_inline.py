@@ -248,8 +248,9 @@ def test_what_the_handler_raises_is_raised(app: Penstock) -> None:
         raise ZeroDivisionError("as it happens")
 
     for handler in (fails, fails_later):
-        with pytest.raises(ZeroDivisionError, match="as it happens"):
+        with pytest.raises(ZeroDivisionError, match="as it happens") as raised:
             run_inline(handler)
+        assert raised.value.__context__ is None
 
 
 def test_an_argument_with_the_name_of_a_setting_is_given_by_position(app: Penstock) -> None:

@@ -5,17 +5,18 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from penstock import Backoff, Context, Fail, Handler, InvalidInput, JobState, Penstock, Snooze
+from penstock import Backoff, Context, Fail, Handler, InvalidInput, JobState, Penstock, PenstockError, Snooze
 from penstock.engine.commands import Claim, OpenLease
 from penstock.engine.postgres import pools
 from penstock.job import NewJob
+from penstock.testing import drain
 from penstock.worker import tick
 from penstock.worker.tick import Budget
 from tests.app.cut_wire import Wire
@@ -90,6 +91,30 @@ def test_without_an_event_loop_it_is_a_plain_call(url: str) -> None:
             assert (result.id, result.state) == (job.id, JobState.SUCCEEDED)
             assert job.result(1) == number
         assert app.tick() == []
+
+
+def test_a_traceback_begins_with_the_handler_s_own_error(url: str) -> None:
+    """And not with the reason why the call had an event loop of its own."""
+    with Penstock(url) as app:
+
+        @app.job
+        async def fail() -> None:
+            raise ValueError("no")
+
+        runs: list[Callable[[], object]] = [app.tick, lambda: drain(app)]
+        for run in runs:
+            job = fail.enqueue()
+            run()
+            [error] = job.refresh().errors
+            assert "During handling" not in error["traceback"], error["traceback"]
+            assert error["traceback"].strip().endswith("ValueError: no")
+
+
+async def test_where_an_event_loop_runs_it_says_what_to_write(app: Penstock) -> None:
+    with pytest.raises(
+        PenstockError, match=r"app\.tick\(\) cannot run inside an event loop: write `await app\.atick\(\)`"
+    ):
+        app.tick()
 
 
 async def test_it_runs_no_more_than_its_limit_and_the_best_first(app: Penstock, watch: psycopg.Connection[Any]) -> None:
