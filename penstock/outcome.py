@@ -95,8 +95,8 @@ class Failure:
     """How a job was given up, or an attempt at it failed, for whoever asked to be told.
 
     `exception` is what the attempt raised, if it raised here: None for a timeout, Fail, or another process.
-    `error_type` is its name wherever it was raised, "Fail" and "Timeout" among them; "WorkerLost" when nobody was left
-    to raise anything.
+    `error_type` is its name wherever it was raised, "Fail" and "Timeout" among them; where nothing was, "Snoozed" or
+    "Parked" for too long, or "WorkerLost" when nobody was left to raise anything.
 
     ```python
     @app.on_failure

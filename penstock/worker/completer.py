@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -161,15 +161,18 @@ class Completer(Loop):
             results = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
             self._set_alarm(results)
             _done(snoozed, _refused(snoozed, results))
-            self._give_up([run for run, _ in snoozed], results, "still not done after its last snooze")
+            for run, _ in snoozed:
+                self._note_given_up(run, results, "Snoozed", "still not done after its last snooze")
         if parked:
             unknown = [commands.Unknown(run.job.id, run.job.claims, ending.reason) for run, ending in parked]
             results = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
             self._set_alarm(results)
             _done(parked, _refused(parked, results))
             for run, ending in parked:
-                parking_log.note(run.job.id, run.job.kind, ending.reason)
-            self._give_up([run for run, _ in parked], results, "no worker that knows it came in time")
+                if not self._note_given_up(
+                    run, results, "Parked", f"no worker that knows it came in time: {ending.reason}"
+                ):
+                    parking_log.note(run.job.id, run.job.kind, ending.reason)
         for reason, those in cancelled.items():
             await self._engine.arun(commands.StopCancelled(lease, [run.job.held for run in those], reason))
             for run in those:
@@ -192,12 +195,14 @@ class Completer(Loop):
             told = counted(len(refused), "outcome was", "outcomes were")
             log.warning("%s refused, no longer this worker's: %s", told, ids)
 
-    def _give_up(self, runs: Sequence[Run], results: dict[UUID, Became], why: str) -> None:
-        for run in runs:
-            became = results.get(run.job.id)
-            if became is not None and became.state is JobState.FAILED:
-                run.became = became.state
-                self._failures.give_up(Failure(run.job, why, queue=run.queue))
+    def _note_given_up(self, run: Run, results: Mapping[UUID, Became], error_type: str, why: str) -> bool:
+        """Whether the engine has given it up, which is told then."""
+        became = results.get(run.job.id)
+        if became is None or became.state is not JobState.FAILED:
+            return False
+        run.became = became.state
+        self._failures.tell_given_up(Failure(run.job, why, queue=run.queue, error_type=error_type))
+        return True
 
     def _set_alarm(self, results: dict[UUID, Became]) -> None:
         """A retry may be due before anybody looks."""

@@ -65,6 +65,11 @@ class Failures:
             if job.kind in self._kinds:
                 self.give_up(Failure(job, _WORKER_LOST, queue=lost.queue, error_type="WorkerLost"))
 
+    def tell_given_up(self, failure: Failure) -> None:
+        """Of a job that no attempt has failed of: it was put off, or aside, once too often."""
+        log.error("given up: %s", failure.error, extra=_about(failure.job))
+        self.give_up(failure)
+
     def give_up(self, failure: Failure) -> None:
         """Calls the hooks, beside everything else: neither their time nor their errors are the worker's."""
         for hook in self._hooks:

@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from penstock import Backoff, Cancel, Context, Fail, Failure, InvalidInput, JobState, Penstock, Snooze, SyncContext
+from penstock import (
+    Backoff,
+    Cancel,
+    Context,
+    Fail,
+    Failure,
+    InvalidInput,
+    JobState,
+    NewJob,
+    Penstock,
+    Snooze,
+    SyncContext,
+)
 from penstock.context import JobContext
 from penstock.middleware import CallNext
 from penstock.outcome import Outcome
@@ -126,6 +138,26 @@ async def test_whoever_asked_is_told_of_each_job_that_was_given_up(
         assert "in give_up" in str(by_kind["give_up"].traceback)
         assert by_kind["refuse"].exception is None
     assert sum("a function of @app.on_failure raised" in message for message in caplog.messages) == 3
+    assert by_kind["poll"].error_type == "Snoozed"
+    assert ("ERROR", "given up: still not done after its last snooze", False) in told(caplog)
+
+
+async def test_a_job_that_was_parked_for_too_long_is_logged_as_given_up(
+    app: Penstock, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Failure] = []
+    app.on_failure(seen.append)
+    [job] = await app.engine.aenqueue([NewJob(kind="rotate")], None)
+    await app.atick(queues={"default": 1})
+    assert (told(caplog), seen) == ([], [])
+    connect().execute("update penstock.jobs set parked_since = now() - interval '4 days', run_at = now()")
+    caplog.clear()
+    [result] = await app.atick(queues={"default": 1})
+    assert (result.id, result.state) == (job.id, JobState.FAILED)
+    why = "no worker that knows it came in time: this worker has no handler of kind 'rotate'"
+    assert told(caplog) == [("ERROR", f"given up: {why}", False)]
+    assert not any("parked for a worker" in message for message in caplog.messages), "it waits for none any more"
+    assert [(each.error, each.error_type) for each in seen] == [(why, "Parked")]
 
 
 OUTCOMES: list[tuple[Outcome, JobState, str | None]] = [
