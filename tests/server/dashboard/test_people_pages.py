@@ -11,6 +11,7 @@ from penstock import Context, Flow, Penstock
 from penstock.engine import commands
 from penstock.server import Server
 from penstock.server.dashboard.live import View
+from tests.kit.fixtures import Connect
 from tests.kit.working import working
 from tests.server.dashboard.browsing import Browser, token_of
 
@@ -139,6 +140,22 @@ async def test_usage_is_summed_by_kind_and_organisation(app: Penstock, operator:
     page = (await operator.get("/usage")).text
     assert page.index("acme") < page.index("umbrella")
     assert "umbrella" not in (await operator.get("/usage?org=acme")).text
+
+
+async def test_usage_says_when_it_shows_only_those_that_ran_longest(
+    app: Penstock, operator: Browser, connect: Connect
+) -> None:
+    add = """insert into penstock.usage_sums (day, by, name, runs, seconds, failures, bytes)
+             select current_date, 'kind', 'kind ' || n, 1, n, 0, 0 from generate_series(%s::int, %s::int) as n"""
+    told = "these are the 200 that ran longest"
+    connection = connect()
+    connection.execute(add, (1, 199))
+    assert told not in (await operator.get("/usage")).text
+    connection.execute(add, (200, 201))
+    page = (await operator.get("/usage")).text
+    assert page.count(told) == 1
+    assert '"kind 2"' in page
+    assert '"kind 1"' not in page
 
 
 async def test_a_flow_is_drawn(app: Penstock, operator: Browser) -> None:

@@ -10,6 +10,8 @@ from penstock.server.dashboard.page import Context, Look, Section
 section = Section()
 
 DAYS = 30
+MOST = 200
+"""Organisations and kinds that sum_usage gives."""
 
 
 @section.page("/usage", "Usage", icon="usage")
@@ -21,6 +23,7 @@ async def usage(look: Look) -> Context:
     return {
         "org": org,
         "days": DAYS,
+        "most": MOST,
         "orgs": [each for each in sums if each.by == "org"],
         "kinds": [each for each in sums if each.by == "kind"],
         "times": [each.name for each in days],
