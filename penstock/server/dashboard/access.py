@@ -1,6 +1,6 @@
 """Who asks for a page, and whether a form was sent from one of ours."""
 
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -62,9 +62,17 @@ def refuse_other_sites(request: Request) -> None:
     if site is not None:
         ours = site == "same-origin"
     else:
-        ours = origin is None or urlsplit(origin).netloc == urlsplit(address.get() or "").netloc
+        ours = origin is None or _split(origin).netloc == _split(address.get() or "").netloc
     if not ours:
         raise Problem(403, "this form was sent from another site; open the page here and send it again")
+
+
+def _split(url: str) -> SplitResult:
+    """Of a stranger's words too: what is no address is the empty one."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 async def read_form(request: Request) -> Form:

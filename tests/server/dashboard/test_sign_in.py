@@ -175,7 +175,7 @@ async def test_who_signs_out_is_out(operator: Browser) -> None:
     "headers",
     [
         {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "none"},
-        {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://test.evil.example"},
+        {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://["}, {"Origin": "http://test.evil.example"},
     ],
 )  # fmt: skip
 async def test_a_form_from_another_site_is_refused(operator: Browser, headers: dict[str, str]) -> None:
