@@ -75,6 +75,15 @@ def _split(url: str) -> SplitResult:
         return urlsplit("")
 
 
+def sent_from(request: Request) -> str | None:
+    """The page of ours that a browser says it was on, with its query. Our pages' policy has it tell nobody else."""
+    referrer, here = _split(request.headers.get("referer", "")), _split(address.get() or "")
+    if referrer.netloc != here.netloc or not referrer.path.startswith(base() + "/"):
+        return None
+    path = referrer.path.removeprefix(base())
+    return f"{path}?{referrer.query}" if referrer.query else path
+
+
 async def read_form(request: Request) -> Form:
     """As browsers send it: names and values. Several values of one name are joined by commas."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

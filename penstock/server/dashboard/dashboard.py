@@ -115,9 +115,12 @@ class Dashboard:
     def _html(self, text: str, session: Session, status: int = 200) -> Response:
         return HTMLResponse(text.replace(FORM_TOKEN, self.sessions.form_token(session)), status, HEADERS)
 
-    def _problem(self, problem: Problem, page: Page, session: Session) -> Response:
+    def _problem(self, problem: Problem, page: Page, session: Session, back: str | None = None) -> Response:
+        """With a way back: to where a form was sent from, or to the page's place in the navigation."""
         look = Look(self.services, session, {}, QueryParams(), self.looks)
-        context = {**self._around(page, look), "problem": problem}
+        above = page.under or page.path
+        way = (back, "Back") if back else next((each.path, each.title) for each in NAVIGATION if each.path == above)
+        context = {**self._around(page, look), "problem": problem, "back": way}
         response = self._html(render("problem.html", context), session, problem.status)
         response.headers.update(problem.headers)
         return response
@@ -149,12 +152,22 @@ class Dashboard:
                 look = Look(self.services, session, request.path_params, request.query_params, self.looks)
                 done = await action.act(look, form)
             except Exception as error:
-                return self._problem(problem_of(error), NAVIGATION[0], session)
+                page, back = self._asked_on(request)
+                return self._problem(problem_of(error), page, session, back)
             response = redirect(safe_path(done.to))
             access.give_cookie(response, access.SAID, self.sessions.wrap(done.said), 30)
             return response
 
         return do
+
+    def _asked_on(self, request: Request) -> tuple[Page, str]:
+        """The page that a form stands on: the one that the browser names, or that of the path above the action's."""
+        own = request.url.path.removeprefix(request.scope.get("root_path", ""))
+        for path in (access.sent_from(request), own.rpartition("/")[0]):
+            found = self._page_at(path.partition("?")[0]) if path else None
+            if path and found is not None:
+                return found[0], safe_path(path)
+        return NAVIGATION[0], NAVIGATION[0].path
 
     # What is open.
 

@@ -131,7 +131,11 @@ async def test_more_than_a_thousand_go_on_in_the_background_without_any_worker(
     operation = UUID(page.rpartition("/")[2])
     await until(lambda: app.operations.aget(operation), so=lambda found: found is not None and found.done == 1200)
     assert "1,200 changed" in (await operator.get(page)).text
-    assert (await operator.get(f"/operations/{uuid4()}")).status_code == 404
+    for missing in (uuid4(), "x"):
+        answer = await operator.get(f"/operations/{missing}")
+        assert answer.status_code == 404
+        assert "there is no such operation" in answer.text
+        assert '<a class="button" href="/audit">' in answer.text
 
 
 async def test_what_is_under_way_can_be_stopped(operator: Browser, app: Penstock, failed: UUID) -> None:
@@ -192,6 +196,27 @@ async def test_what_a_form_says_wrong_is_named_and_changes_nothing(
     assert answer.status_code == 422
     assert f"<h1>{wrong}: must be" in answer.text
     assert await app.audit.alist() == []
+
+
+@pytest.mark.parametrize(
+    ("referrer", "back"),
+    [
+        ("http://test/jobs/change?action=move&queue=mail", "/jobs/change?action=move&amp;queue=mail"),
+        ("http://test/queues/mail", "/queues/mail"),
+        ("http://test//evil.example/jobs", "/queues"),
+        ("https://evil.example/jobs", "/queues"),
+        ("http://test/login?next=/jobs", "/queues"),
+        ("http://[", "/queues"),
+        ("", "/queues"),
+    ],
+)
+async def test_a_refused_form_leads_back_to_the_page_that_it_stood_on(
+    operator: Browser, referrer: str, back: str
+) -> None:
+    token = await operator.form_token()
+    answer = await operator.send("/queues/limits", {**SAME, "Referer": referrer}, name=" ", token=token)
+    assert answer.status_code == 422
+    assert re.findall(r'<a class="button" href="([^"]*)"', answer.text) == [back]
 
 
 async def test_to_show_secrets_is_on_record(operator: Browser, app: Penstock, failed: UUID) -> None:

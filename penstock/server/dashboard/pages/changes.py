@@ -13,7 +13,7 @@ from penstock.operations import checked_priority
 from penstock.server.dashboard import words
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
 from penstock.server.dashboard.pages.jobs import filter_of
-from penstock.server.http.problems import Problem, not_found
+from penstock.server.http.problems import Problem
 
 section = Section()
 
@@ -69,7 +69,7 @@ async def start(look: Look, form: Form) -> Done:
 async def operation(look: Look) -> Context:
     found = await look.run(commands.GetOperation(_id(look)))
     if found is None:
-        raise not_found()
+        raise Problem(404, "there is no such operation")
     return {"operation": found, "verb": ACTIONS[found.action], "percent": _percent(found)}
 
 
@@ -84,7 +84,7 @@ def _id(look: Look) -> UUID:
     try:
         return UUID(look.path["id"])
     except ValueError:
-        raise not_found() from None
+        raise Problem(404, "there is no such operation") from None
 
 
 def _action(text: str | None) -> Action:
