@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.testing.database import throw_away
+from tests.kit.serving import KEY
 from tests.security.process import Served, served, token
 
 HELD = 0.15
@@ -101,6 +102,38 @@ def test_nor_does_a_list_of_large_jobs(shop: Served) -> None:
     with Others(shop):
         listed = shop.ask("GET", "/api/jobs?limit=200", key=mine)
     assert len(json.loads(listed.body)["jobs"]) == 15
+
+
+LOOKED_AT = {
+    "a text that may begin an address anywhere": "a." * 120_000,
+    "passwords": "://a:b@" * 35_000,
+    "thousands of names": {f"name {n} of many": n for n in range(9000)},
+    "numbers": [1] * 80_000,
+}
+
+
+@pytest.mark.parametrize("what", LOOKED_AT)
+def test_nor_does_who_looks_at_a_job_on_the_dashboard(shop: Served, what: str) -> None:
+    sent = as_bytes({"kind": "keep", "args": {"anything": LOOKED_AT[what]}})
+    started = shop.ask("POST", "/api/jobs", sent, key=token("artist"))
+    assert started.status == 202
+    path = f"/jobs/{json.loads(started.body)['id']}"
+    cookie = _signed_in(shop)
+    with Others(shop):
+        page = shop.ask("GET", path, Cookie=cookie)
+    assert page.status == 200
+    assert b"more" in page.body
+    assert len(page.body) < 300_000
+
+
+def _signed_in(shop: Served) -> str:
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin", "Host": "shop"}
+    connection = http.client.HTTPConnection("127.0.0.1", shop.port)
+    connection.request("POST", "/login", f"credential={KEY}", headers)
+    cookie = connection.getresponse().getheader("Set-Cookie")
+    connection.close()
+    assert cookie is not None
+    return cookie.partition(";")[0]
 
 
 def test_what_is_refused_says_the_limit_and_writes_nothing(shop: Served) -> None:

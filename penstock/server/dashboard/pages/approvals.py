@@ -2,8 +2,8 @@
 
 from penstock.engine import commands
 from penstock.errors import NothingAsked
-from penstock.mask import masked
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.values import MOST, shown
 
 section = Section()
 
@@ -14,7 +14,7 @@ SHOWN = 50
 async def approvals(look: Look) -> Context:
     after = look.text("after")
     asked = await look.run(commands.Approvals(after, SHOWN + 1))
-    rows = [(each, masked(each.details)) for each in asked[:SHOWN]]
+    rows = [(each, shown(each.details, MOST // len(asked)).masked) for each in asked[:SHOWN]]
     events = await look.run(commands.EventsOverview()) if after is None else []
     return {
         "rows": rows,

@@ -11,9 +11,9 @@ from penstock.engine import commands
 from penstock.engine.commands import Operation, RunningJob, TakenStep
 from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
-from penstock.mask import masked, masked_text
 from penstock.server.dashboard.files import preview_of, read_text
 from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.values import MOST, beginning, shown
 from penstock.server.http.problems import not_found
 
 section = Section()
@@ -22,6 +22,8 @@ CHILDREN = 50
 _PROGRESS = ("message", "phase", "done", "total", "failed", "reason")
 _TEXTS_SHOWN = 5
 """Files whose beginning is read for the page."""
+_OF_A_STEP = 200
+"""Characters of what it gave, however many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ async def job(look: Look) -> Context:
     if job is None:
         raise not_found()
     reveal = _reveals(look)
-    seen = _plainly if reveal else masked
+    args, output = shown(job.args), shown(job.output)
     worker = await _worker(look, job)
     children = await look.run(commands.ListJobs({"parent": str(job.id)}, None, CHILDREN + 1)) if _is_flow(job) else []
     parents = await look.run(commands.ListJobs({"ids": [str(job.parent)]}, None, 1)) if job.parent else []
@@ -70,16 +72,16 @@ async def job(look: Look) -> Context:
     return {
         "job": job,
         "name": job.kind,
-        "args": seen(job.args),
-        "output": seen(job.output),
-        "has_secrets": masked(job.args) != job.args or masked(job.output) != job.output,
+        "args": args.plain if reveal else args.masked,
+        "output": output.plain if reveal else output.masked,
+        "has_secrets": args.has_secrets or output.has_secrets,
         "revealed": reveal,
         "line": _line(job, worker, next((step for step in steps if step.waits), None), reveal=reveal),
         "worker": worker,
         "parent": parents[0] if parents else None,
         "children": children[:CHILDREN],
         "more_children": len(children) > CHILDREN,
-        "steps": [(step, seen(step.output)) for step in steps],
+        "steps": _results(steps, reveal=reveal),
         "files": await _files(look, job),
         "progress": {name: job.progress.get(name) for name in _PROGRESS},
         "queues": look.services.app.queue_names,
@@ -142,6 +144,13 @@ def _is_flow(job: Job) -> bool:
     return job.waiting_on > 0 or "total" in job.progress or job.kind == "batch"
 
 
+def _results(steps: Sequence[TakenStep], *, reveal: bool) -> list[tuple[TakenStep, object]]:
+    """What the steps gave: of many, less of each."""
+    most = MOST // max(1, len(steps)) + _OF_A_STEP
+    results = [(step, shown(step.output, most)) for step in steps]
+    return [(step, result.plain if reveal else result.masked) for step, result in results]
+
+
 async def _worker(look: Look, job: Job) -> tuple[str, RunningJob] | None:
     if job.state is not JobState.RUNNING:
         return None
@@ -157,7 +166,7 @@ def _line(
     job: Job, worker: tuple[str, RunningJob] | None, waits: TakenStep | None, *, reveal: bool
 ) -> Sequence[Moment]:
     """What happened to it, in order."""
-    text = _plainly if reveal else masked_text
+    text = _plainly if reveal else beginning
     line = [Moment("ready", "enqueued", job.created_at)]
     for error in job.errors:
         line.append(_failure(error, text))
