@@ -24,8 +24,8 @@ from penstock.cli.workers import workers
 
 cli = typer.Typer(
     name="penstock",
-    help="Jobs on the Postgres you already have. Every command takes --json; the database is DATABASE_URL, or an "
-    "embedded Postgres under .penstock/.",
+    help="Jobs on the Postgres you already have. Commands take --json; up, server and worker, which go on, take "
+    "--log-format json. The database is DATABASE_URL, or an embedded Postgres under .penstock/.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import typer
 from penstock.cli.commands import cli
 from tests.cli.conftest import Command
 
+ROOT = Path(__file__).parent.parent.parent
 WHOLE = typer.main.get_command(cli)
 
 
@@ -66,6 +68,19 @@ def test_every_command_takes_json_and_says_where_its_database_may_be(homeless: C
     assert "--json" in text
     assert "PENSTOCK_FOLDER" in text
     assert ("DATABASE_URL" in text) is (path[0] != "db")
+
+
+def test_every_command_takes_json_but_for_those_that_are_named_for_going_on() -> None:
+    options = {path: {name for each in command.params for name in each.opts}  # type: ignore[attr-defined]
+               for path, command in ALL if not hasattr(command, "commands")}  # fmt: skip
+    going_on = {path[0] for path, names in options.items() if "--json" not in names}
+    assert going_on == {path[0] for path, names in options.items() if "--log-format" in names}
+    told = " ".join(str(WHOLE.help).split())
+    [named] = re.findall(r"Commands take --json; ([\w, ]+), which go on, take --log-format json", told)
+    assert set(re.split(", | and ", named)) == going_on
+    guide = " ".join((ROOT / "docs" / "guides" / "terminal.md").read_text("utf-8").split())
+    [named] = re.findall(r"takes `--json` for scripts, but for ([^:]+):", guide)
+    assert set(re.findall(r"`(\w+)`", named)) == going_on
 
 
 @pytest.mark.parametrize("path", [path for path, command in ALL if hasattr(command, "commands")], ids=" ".join)
