@@ -4,7 +4,7 @@ import asyncio
 import math
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 from uuid import UUID
 
@@ -134,6 +134,10 @@ class JobContext(Remembered):
     def cancel(self) -> None:
         """Tells the handler to stop. For the worker."""
         self._cancelled = True
+
+    def handling(self) -> AbstractContextManager[None]:
+        """Around the handler, in the task or the thread that runs it. For the worker."""
+        return self._replay.names.of_handler()
 
     def lose(self) -> None:
         """Tells the handler to stop because the job is another worker's by now. For the worker."""

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from penstock.automatic_names import in_own_thread
 from penstock.callbacks import make_url
 from penstock.engine.commands import Progress, Suspend, SuspendedJob
 from penstock.engine.commands.command import Command
@@ -37,7 +38,8 @@ class Callee(Protocol[P, R_co]):
 
 
 class Remembered:
-    """What every handler may take from outside, the same in each run of its job."""
+    """What every handler may take from outside, the same in each run of its job. Like a wait it is refused in tasks and
+    threads beside the handler, which take it in another order each time."""
 
     job: ClaimedJob
     _replay: Replay
@@ -61,7 +63,7 @@ class Remembered:
         With `secret="STRIPE"` the server takes only what is signed as Standard Webhooks with the secret in
         PENSTOCK_CALLBACK_SECRET_STRIPE.
         """
-        step = self._replay.name(f"callback_url {event}"[:200])
+        step = self._replay.names.in_order(f"callback_url {event}"[:200])
         return make_url(self.job.id, event, step, expires, secret, self._called_back_at)
 
     def _progress_said(self) -> Progress | None:
@@ -95,7 +97,7 @@ class Waits(Remembered):
             if inspect.iscoroutinefunction(function):
                 result = await function(*args, **kwargs)
             else:
-                result = await asyncio.to_thread(function, *args, **kwargs)
+                result = await asyncio.to_thread(in_own_thread, function, *args, **kwargs)
                 if inspect.isawaitable(result):
                     result = await result
             remembered = await arun(self._ask, self._replay.remember(name, encode_output(result)))
@@ -114,7 +116,7 @@ class Waits(Remembered):
         """Leaves the worker and comes back when the time is over: nothing is held meanwhile, steps before it are not
         taken again, and a restart resets nothing."""
         length = _length(seconds, minutes, hours, days, until)
-        script = self._replay.sleep(self._replay.name(name or "sleep"), length, until, self._progress_said())
+        script = self._replay.sleep(self._replay.names.of(name or "sleep"), length, until, self._progress_said())
         await self._wait(script)
 
     async def call(self, handler: Callee[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -139,7 +141,7 @@ class Waits(Remembered):
         """
         if not jobs:
             return []
-        script = self._replay.call(self._replay.name(name or _label(jobs)), jobs, self._progress_said())
+        script = self._replay.call(self._replay.names.of(name or _label(jobs)), jobs, self._progress_said())
         return _results(jobs, await self._wait(script), return_exceptions)
 
     async def wait_for(
@@ -152,7 +154,7 @@ class Waits(Remembered):
     ) -> Any:
         """Waits for somebody to `app.emit(event, key=…, payload=…)`, now or later, and gives the payload. Raises
         WaitTimeout after so many seconds. One that was emitted before is had at once; each is had by one who waits."""
-        given = self._replay.name(name or _event_label(event, key))
+        given = self._replay.names.of(name or _event_label(event, key))
         script = self._replay.wait(given, event, key, timeout, self._progress_said())
         return (await self._wait(script))["payload"]
 
@@ -175,10 +177,10 @@ class Waits(Remembered):
 
     async def now(self) -> datetime:
         """What time it is, remembered: the same in every run of the job."""
-        return await self.step(self._replay.name("now"), _now)
+        return await self.step(self._replay.names.in_order("now"), _now)
 
     async def _wait(self, script: Asking[T]) -> T:
-        _refuse_beside()
+        _refuse_beside(self._replay)
         with self._replay.waiting():
             return await arun(self._ask, script)
 
@@ -233,7 +235,7 @@ class SyncWaits(Remembered):
     ) -> None:
         """Leaves the worker and comes back when the time is over; see Context.sleep."""
         length = _length(seconds, minutes, hours, days, until)
-        script = self._replay.sleep(self._replay.name(name or "sleep"), length, until, self._progress_said())
+        script = self._replay.sleep(self._replay.names.of(name or "sleep"), length, until, self._progress_said())
         self._wait(script)
 
     def call(self, handler: Callee[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -251,7 +253,7 @@ class SyncWaits(Remembered):
         """Has any number of jobs run and waits for all of them; see Context.gather."""
         if not jobs:
             return []
-        script = self._replay.call(self._replay.name(name or _label(jobs)), jobs, self._progress_said())
+        script = self._replay.call(self._replay.names.of(name or _label(jobs)), jobs, self._progress_said())
         return _results(jobs, self._wait(script), return_exceptions)
 
     def wait_for(
@@ -263,13 +265,13 @@ class SyncWaits(Remembered):
         name: str | None = None,
     ) -> Any:
         """Waits for somebody to emit an event and gives its payload; see Context.wait_for."""
-        given = self._replay.name(name or _event_label(event, key))
+        given = self._replay.names.of(name or _event_label(event, key))
         script = self._replay.wait(given, event, key, timeout, self._progress_said())
         return self._wait(script)["payload"]
 
     def now(self) -> datetime:
         """What time it is, remembered: the same in every run of the job."""
-        return self.step(self._replay.name("now"), _now)
+        return self.step(self._replay.names.in_order("now"), _now)
 
     # by hand: there are no tasks
     def _wait(self, script: Asking[T]) -> T:
@@ -301,11 +303,11 @@ class SyncWaits(Remembered):
 _RUNNERS = ("penstock.worker.", "penstock.testing.")
 
 
-def _refuse_beside() -> None:
+def _refuse_beside(replay: Replay) -> None:
     """A wait ends the run of its handler, so it must be the handler that waits: a task beside it would end nothing but
     itself, and the time of `asyncio.wait_for` would be over with the run. Whose wait it is can be seen by who called
-    whom."""
-    frame: FrameType | None = sys._getframe(2)
+    whom, unless a runner's own frame lies below the loop that all of its tasks are run by."""
+    frame: FrameType | None = sys._getframe(2) if replay.names.are_asked_in_order() else None
     while frame is not None and frame.f_code is not asyncio.wait_for.__code__:
         if frame.f_globals.get("__name__", "").startswith(_RUNNERS):
             return

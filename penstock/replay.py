@@ -3,7 +3,6 @@ steps again: what is remembered is given back without being done once more, and 
 is there."""
 
 import random
-from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from penstock.automatic_names import AutomaticNames
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
 from penstock.engine.commands.steps import MOST_CALLS
 from penstock.errors import InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
@@ -50,13 +50,13 @@ class Replay:
     nobody's choice, nor is that of what comes after them."""
 
     def __init__(self, job: ClaimedJob, lease: Lease, version: int | None = None, *, fresh: bool | None = None) -> None:
+        self.names = AutomaticNames()
         self._job = job
         self._lease = lease
         self._version = version
         # a first claim has nothing to recall
         self._steps: dict[str, Step] | None = {} if (job.claims <= 1 if fresh is None else fresh) else None
         self._by_number: dict[int, Step] = {}
-        self._names: Counter[str] = Counter()
         self._numbers: dict[str, int | None] = {}
         self._taken = 0
         self._under_way: list[str | None] = []
@@ -64,12 +64,6 @@ class Replay:
         self._failed_names: set[str] = set()
         self._in_order = True
         self._unsaid: Step | None = None
-
-    def name(self, label: str) -> str:
-        """Of a step that was given none: what it does, and the how manieth time."""
-        self._names[label] += 1
-        times = self._names[label]
-        return label if times == 1 else f"{label} {times}"
 
     @contextmanager
     def taking(self, name: str | None = None) -> Iterator[None]:
@@ -82,11 +76,18 @@ class Replay:
         if self._under_way:
             self._in_order = False
         self._under_way.append(name)
+        inside: set[str] = set()
         try:
-            yield
-            if name is not None:
+            if name is None:
+                yield
+            else:
+                with self.names.of_step(name) as inside:
+                    yield
                 self._taken_names.add(name)
         except BaseException:
+            # what was taken within it is asked for again as well
+            self._taken_names -= inside
+            self._failed_names |= inside
             if name is not None and name in self._numbers:
                 self._failed_names.add(name)
             raise
@@ -200,17 +201,17 @@ class Replay:
         if by == "owner" and self._job.owner is None:
             raise InvalidInput("by", "the job has no owner who could be asked")
         about = {"question": clean(question), "details": msgspec.Raw(encode_output(details, "details")), "by": by}
-        given = self.name(name or f"approve: {question}"[:200])
+        given = self.names.of(name or f"approve: {question}"[:200])
         # by the job's id first: lists of what is asked go by it
         key = f"{self._job.id} {uuid5(self._job.id, given)}"
         output = yield from self.wait(given, APPROVAL, key, timeout, said, about)
         return msgspec.convert({**output["payload"], "at": output["emitted_at"]}, Approval)
 
     def uuid(self) -> UUID:
-        return uuid5(self._job.id, self.name("uuid"))
+        return uuid5(self._job.id, self.names.in_order("uuid"))
 
     def random(self) -> float:
-        return random.Random(f"{self._job.id} {self.name('random')}").random()  # noqa: S311 - the same in every run
+        return random.Random(f"{self._job.id} {self.names.in_order('random')}").random()  # noqa: S311 - the same in every run
 
     def _load(self) -> Asking[None]:
         steps: list[Step] = yield RecallSteps(self._lease, self._job.id, self._job.claims)

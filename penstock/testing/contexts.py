@@ -180,7 +180,7 @@ class InlineContext(Context):
         return True
 
     async def now(self) -> datetime:
-        return await self.step(self._replay.name("now"), lambda: self._notes.now)
+        return await self.step(self._replay.names.in_order("now"), lambda: self._notes.now)
 
     async def _ask(self, command: Command[T]) -> T:
         if isinstance(command, commands.Suspend) and command.step.kind == "call":
@@ -229,7 +229,7 @@ class SyncInlineContext(SyncContext):
         return True
 
     def now(self) -> datetime:
-        return self.step(self._replay.name("now"), lambda: self._notes.now)
+        return self.step(self._replay.names.in_order("now"), lambda: self._notes.now)
 
     def _ask(self, command: Command[T]) -> T:
         if isinstance(command, commands.Suspend) and command.step.kind == "call":

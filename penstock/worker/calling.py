@@ -113,8 +113,13 @@ class AsyncCall:
         ctx.queue = run.queue
         if self._takes_context:
             args = [ctx, *args]
+
+        async def handle() -> Any:
+            with ctx.handling():
+                return await self._function(*args, **kwargs)
+
         try:
-            result = await _wrapped(self._middleware, ctx, lambda: self._function(*args, **kwargs))
+            result = await _wrapped(self._middleware, ctx, handle)
             ending = ending_of(result)
             if ctx.completes_itself and isinstance(ending, Succeeded):
                 return _settled(await ctx.complete(ending.output))
@@ -161,6 +166,10 @@ class ThreadCall:
 
         left_behind = False
 
+        def handle() -> Any:
+            with ctx.handling():
+                return self._handler.function(*args, **kwargs)
+
         async def in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
             nonlocal left_behind
             work = self._threads.submit(contextvars.copy_context().run, _attempt, function, *args, **kwargs)
@@ -177,7 +186,7 @@ class ThreadCall:
             return result
 
         try:
-            call = _wrapped(self._middleware, ctx, lambda: in_thread(self._handler.function, *args, **kwargs))
+            call = _wrapped(self._middleware, ctx, lambda: in_thread(handle))
             ending = ending_of(await call)
             if ctx.completes_itself and isinstance(ending, Succeeded):
                 return _settled(await in_thread(ctx.complete, ending.output))

@@ -72,6 +72,25 @@ def wait_for_event(ctx: SyncContext, key: str) -> list[object]:
     return [before == ctx.step("process, again", os.getpid), ctx.wait_for("go", key=key)]
 
 
+def take_in_steps(ctx: SyncContext) -> list[list[str]]:
+    taken = []
+    for number in range(3):
+        taken.append(ctx.step(f"take {number}", lambda: [str(ctx.uuid()), str(ctx.now())]))
+        ctx.sleep(0)
+    return taken
+
+
+async def take_in_tasks(ctx: Context) -> None:
+    async def take() -> str:
+        return str(ctx.uuid())
+
+    await asyncio.gather(take(), take())
+
+
+async def wait_in_a_task(ctx: Context) -> None:
+    await asyncio.create_task(ctx.sleep(60))
+
+
 async def wait_for_event_async(ctx: Context, key: str) -> list[object]:
     before = await ctx.step("process", os.getpid)
     await ctx.sleep(0.01)

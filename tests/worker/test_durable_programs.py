@@ -1,10 +1,11 @@
 """Random programs of steps, sleeps, calls, gathers and waits, whose workers die at any statement: what comes of them is
-what comes of an undisturbed run, every job that was called has one result, and no event is lost or had twice."""
+what comes of an undisturbed run, every job that was called has one result, no event is lost or had twice, and time and
+chance are what they were before, and nowhere the same."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Any, TypeVar
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import hypothesis.strategies as st
 import msgspec
@@ -12,7 +13,8 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 
-from penstock import CallFailed, Context, Handler, Penstock, WaitTimeout
+from penstock import CallFailed, Context, Penstock, WaitTimeout
+from penstock.callbacks import read_token
 from penstock.engine import commands
 from penstock.engine.commands.command import Command
 from penstock.job import JobState
@@ -22,7 +24,19 @@ from penstock.worker.run import Ending, Failed, Run, Settled, Succeeded, ending_
 T = TypeVar("T")
 Program = list[Any]
 
-ALONE = st.sampled_from([["step"], ["sleep"], ["wait"], ["wait, with time"], ["wait in vain"], ["call in vain"]])
+SECRET = "a secret of sixteen characters or more"
+
+
+@pytest.fixture(autouse=True)
+def _called_back_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_PUBLIC_URL", "https://jobs.example.com")
+    monkeypatch.setenv("PENSTOCK_SIGNING_SECRET", SECRET)
+
+
+ALONE = st.sampled_from([
+    ["step"], ["sleep"], ["wait"], ["wait, with time"], ["wait in vain"], ["call in vain"], ["take"],
+    ["take in a step"],
+])  # fmt: skip
 
 
 def programs() -> st.SearchStrategy[Program]:
@@ -155,7 +169,31 @@ def _raw(output: bytes | None) -> Any:
     return commands.NULL if output is None else msgspec.Raw(output)
 
 
-def interpreter(app: Penstock) -> Any:
+class Taken:
+    """What handlers took of time and chance, by their job, the place in its program and what it was."""
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[UUID, str, str], set[object]] = {}
+
+    async def take(self, ctx: Context, here: str) -> None:
+        callback = read_token(SECRET, ctx.callback_url("paid").rpartition("/")[2])
+        assert callback is not None
+        took = {"uuid": ctx.uuid(), "random": ctx.random(), "callback": callback.step, "now": await ctx.now()}
+        for what, value in took.items():
+            self.seen.setdefault((ctx.id, here, what), set()).add(value)
+
+    def check(self) -> None:
+        values: dict[tuple[UUID, str], list[object]] = {}
+        for (job, _, what), seen in self.seen.items():
+            assert len(seen) == 1, what
+            values.setdefault((job, what), []).extend(seen)
+        for each in values.values():
+            assert len(set(each)) == len(each)
+
+
+def interpreter(app: Penstock) -> tuple[Any, Taken]:
+    taken = Taken()
+
     @app.job(max_attempts=1)
     async def fail(run: str) -> None:
         raise ValueError(run)
@@ -170,6 +208,10 @@ def interpreter(app: Penstock) -> Any:
                     results.append(await ctx.step(f"step {number}", "step {}".format, here))
                 case "sleep":
                     await ctx.sleep(0.001)
+                case "take":
+                    await taken.take(ctx, here)
+                case "take in a step":
+                    await ctx.step(f"step {number}", taken.take, ctx, here)
                 case "wait":
                     results.append(await ctx.wait_for(f"event of {run}", key=here))
                 case "wait, with time":
@@ -191,14 +233,15 @@ def interpreter(app: Penstock) -> Any:
                     results.append(await ctx.gather(*parts))
         return results
 
-    return run_program
+    return run_program, taken
 
 
 async def live_through(
-    url: str, app: Penstock, handler: Handler[..., Any], program: Program, deaths: Sequence[int], moments: Sequence[int]
+    url: str, app: Penstock, work: tuple[Any, Taken], program: Program, deaths: Sequence[int], moments: Sequence[int]
 ) -> int:
     """How many statements it took."""
     run = uuid4().hex
+    handler, taken = work
     world = World(app, deaths)
     due: dict[int, list[str]] = {}
     for place, key in enumerate(waits_of(program, "top")):
@@ -235,6 +278,7 @@ async def live_through(
             {"run": run},
         )
         assert await found.fetchone() == (*jobs_of(program), 0, 0, 0)
+    taken.check()
     return world.engine.asked
 
 
@@ -256,7 +300,8 @@ def test_whoever_dies_where_the_outcome_is_that_of_an_undisturbed_run(
 
 EVERYTHING: Program = [
     ["step"], ["sleep"], ["wait"], ["wait in vain"], ["call in vain"], ["wait, with time"], ["call", [["step"]]],
-    ["gather", [[["step"]], [["sleep"], ["wait"]]]], ["step"],
+    ["gather", [[["step"]], [["sleep"], ["wait"]]]], ["take in a step"], ["take"], ["sleep"], ["take in a step"],
+    ["step"],
 ]  # fmt: skip
 
 
@@ -264,10 +309,10 @@ EVERYTHING: Program = [
     "every", [pytest.param(5, id="each fifth"), pytest.param(1, id="each", marks=pytest.mark.slow)]
 )
 async def test_a_worker_may_die_before_and_after_each_statement(app: Penstock, url: str, every: int) -> None:
-    handler = interpreter(app)
+    work = interpreter(app)
     moments = [3, 0, 9]
-    statements = await live_through(url, app, handler, EVERYTHING, [], moments)
+    statements = await live_through(url, app, work, EVERYTHING, [], moments)
     assert statements > 30
     for place in range(0, statements, every):
         for death in (1, 2):
-            await live_through(url, app, handler, EVERYTHING, [*[0] * place, death], moments)
+            await live_through(url, app, work, EVERYTHING, [*[0] * place, death], moments)
