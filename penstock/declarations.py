@@ -276,7 +276,8 @@ class Declarations:
         """Calls a function, sync or async, with the Failure of each job that a worker of this application gives up.
 
         What it raises is logged and has no other effect. Of a job that was given up because its worker was lost, with
-        `error_type` "WorkerLost", another worker tells, or a tick.
+        `error_type` "WorkerLost", another worker tells, or a tick; so they do of a flow that failed of its jobs
+        ("FlowFailed").
         """
         self.failure_hooks.append(hook)
         return hook

@@ -96,7 +96,7 @@ class Failure:
 
     `exception` is what the attempt raised, if it raised here: None for a timeout, Fail, or another process.
     `error_type` is its name wherever it was raised, "Fail" and "Timeout" among them; where nothing was, "Snoozed" or
-    "Parked" for too long, or "WorkerLost" when nobody was left to raise anything.
+    "Parked" for too long, "FlowFailed" of a flow's jobs, or "WorkerLost" when nobody was left to raise anything.
 
     ```python
     @app.on_failure

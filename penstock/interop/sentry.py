@@ -209,8 +209,8 @@ class _Monitors:
             self._check_in(run.job, "ok" if run.outcome == "succeeded" else "error", run.ran)
 
     def lose(self, failure: Failure) -> None:
-        """The job's worker was lost: its run has ended nowhere."""
-        if failure.error_type == "WorkerLost":
+        """The job's worker was lost, or it is a flow that failed of its jobs: its run has ended nowhere."""
+        if failure.error_type in ("WorkerLost", "FlowFailed"):
             self._check_in(failure.job, "error")
 
     def _check_in(self, job: ClaimedJob, status: str, seconds: float | None = None) -> None:

@@ -59,11 +59,15 @@ class Failures:
         are known here: another application's, whose jobs are in the same database, are for its own."""
         for lost in await engine.arun(commands.TakeLost()):
             job = lost.job
-            log.error(
-                "given up after attempt %d of %d: %s", job.attempt, job.max_attempts, _WORKER_LOST, extra=_about(job)
-            )
+            if lost.flow_failed is not None:
+                failure = Failure(job, lost.flow_failed, queue=lost.queue, error_type="FlowFailed")
+                log.error("given up: %s", failure.error, extra=_about(job))
+            else:
+                failure = Failure(job, _WORKER_LOST, queue=lost.queue, error_type="WorkerLost")
+                said = "given up after attempt %d of %d: %s"
+                log.error(said, job.attempt, job.max_attempts, failure.error, extra=_about(job))
             if job.kind in self._kinds:
-                self.give_up(Failure(job, _WORKER_LOST, queue=lost.queue, error_type="WorkerLost"))
+                self.give_up(failure)
 
     def tell_given_up(self, failure: Failure) -> None:
         """Of a job that no attempt has failed of: it was put off, or aside, once too often."""

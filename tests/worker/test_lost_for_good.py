@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Failure, JobHandle, JobState, NewJob, Penstock
+from penstock import Failure, Flow, JobHandle, JobState, NewJob, Penstock, batch
 from penstock.engine import commands as c
 from penstock.engine.protocol import Engine
 from penstock.server.work.upkeep import Upkeep
@@ -127,6 +127,47 @@ async def test_a_server_that_leads_tells_too(app: Penstock, told: Told) -> None:
     await soon(told.any.wait())
     await upkeep.aclose()
     assert [failure.job.id for failure in told.failures] == [job.id]
+
+
+async def test_a_flow_that_failed_of_its_jobs_is_told_too(
+    app: Penstock, told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No worker had it, to report it. Of one that was cancelled, or goes on, nothing is told."""
+
+    @app.job(max_attempts=1)
+    async def page(number: int) -> None:
+        if number < 0:
+            raise ValueError(number)
+
+    @app.job
+    async def book(title: str) -> None: ...
+
+    def flow(*pages: int, **choices: Any) -> Flow:
+        made = Flow(then=book.prepare(title="Notes"), **choices)
+        for number in pages:
+            made.add(page.prepare(number=number))
+        return made
+
+    failed = await app.aenqueue(flow(1, -1))
+    hollow = await app.aenqueue(batch([page.prepare(number=-1)]))
+    gone = await app.aenqueue(flow(2))
+    await gone.acancel()
+    await app.aenqueue(flow(-1, 1, policy="continue"))
+    await app.atick()
+    assert [failure.job.kind for failure in told.failures] == ["page"] * 3
+    caplog.clear()
+    await app.atick()
+    [failure] = told.failures[3:]  # a batch is of no kind that is known here
+    assert (failure.job.id, failure.job.kind, failure.queue) == (failed.id, "book", "default")
+    assert (failure.error, failure.error_type, failure.exception) == ("1 of 2 jobs failed", "FlowFailed", None)
+    assert failure.job.args == '{"title": "Notes"}'
+    assert sorted(logged(caplog)) == sorted([
+        (logging.ERROR, "given up: 1 of 2 jobs failed", str(failed.id), "book", 0),
+        (logging.ERROR, "given up: none of 1 jobs succeeded", str(hollow.id), "batch", 0),
+    ])  # fmt: skip
+    caplog.clear()
+    await app.atick()
+    assert (len(told.failures), logged(caplog)) == (4, [])
 
 
 class Recording:

@@ -357,10 +357,12 @@ class Tend(Command[Tended], frozen=True):
 
 
 class LostJob(msgspec.Struct, frozen=True):
-    """A job that was given up because its worker was lost with the last attempt."""
+    """A job that was given up because its worker was lost with the last attempt, or a flow because of its jobs."""
 
     job: ClaimedJob
     queue: str
+    flow_failed: str | None = None
+    """Why, if it is a flow that has failed without a run of its own."""
 
 
 class TakeLost(Command[list[LostJob]], frozen=True):

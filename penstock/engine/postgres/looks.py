@@ -50,6 +50,7 @@ CALLED = {
     c.SeeMyJob: CalledFunction("get_my_job", f"{_SEEN}, error, {_ARTIFACTS}"),
     c.SeeJobs: CalledFunction("list_jobs", f"{_SEEN}, {_SHOWN}, parked_reason"),
     c.SeeMyJobs: CalledFunction("list_my_jobs", f"{_SEEN}, error"),
+    c.TakeLost: CalledFunction("take_lost", "job, queue, job->>'flow_failed' as flow_failed"),
 }
 
 

@@ -1,34 +1,40 @@
 -- A blocked job has nothing left to wait for. It becomes ready (or scheduled, if its time has not come); a flow that
--- is being cancelled, or has no handler of its own, ends here. Returns the ids that ended.
+-- is being cancelled, or has no handler of its own, ends here. Returns the ids that ended; of a flow that failed
+-- take_lost() tells, since no worker has reported it.
 create or replace function penstock.unblock(p_job penstock.jobs)
 returns uuid[]
 language plpgsql
 as $$
 declare
   v_counts jsonb;
+  v_why text;
 begin
   if p_job.rollup is not null then
     v_counts := jsonb_build_object(
       'total', p_job.rollup->'total', 'succeeded', p_job.rollup->'succeeded',
       'failed', p_job.rollup->'failed', 'cancelled', p_job.rollup->'cancelled');
     if p_job.cancel_requested then
-      perform penstock.finish(array[p_job.id],
-        case when p_job.rollup->>'policy' = 'cancel' and (p_job.rollup->>'failed')::int > 0
-             then 'failed' else 'cancelled' end::penstock.job_state,
-        jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt, 'error',
-          case when (p_job.rollup->>'failed')::int > 0
-               then format('%s of %s jobs failed', p_job.rollup->>'failed', p_job.rollup->>'total')
-               else 'cancelled' end)),
-        v_counts);
-      return array[p_job.id];
+      v_why := case when (p_job.rollup->>'failed')::int > 0
+                    then format('%s of %s jobs failed', p_job.rollup->>'failed', p_job.rollup->>'total') end;
+      if not (p_job.rollup->>'policy' = 'cancel' and v_why is not null) then
+        perform penstock.finish(array[p_job.id], 'cancelled',
+          jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt, 'error',
+            coalesce(v_why, 'cancelled'))),
+          v_counts);
+        return array[p_job.id];
+      end if;
     elsif (p_job.rollup->>'hollow')::boolean and (p_job.rollup->>'succeeded')::int > 0 then
       perform penstock.finish(array[p_job.id], 'succeeded', '{}', v_counts);
       return array[p_job.id];
     elsif (p_job.rollup->>'hollow')::boolean then
+      v_why := format('none of %s jobs succeeded', p_job.rollup->>'total');
+    end if;
+    if v_why is not null then
       perform penstock.finish(array[p_job.id], 'failed',
-        jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt, 'error',
-          format('none of %s jobs succeeded', p_job.rollup->>'total'))),
+        jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt,
+          'type', 'FlowFailed', 'error', v_why)),
         v_counts);
+      insert into penstock.lost_jobs (job, at) values (p_job.id, penstock.clock());
       return array[p_job.id];
     end if;
   end if;
