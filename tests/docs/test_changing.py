@@ -1,4 +1,5 @@
-"""docs/project/changing.md names files and tests that are there, and no more of them than it says."""
+"""docs/project/changing.md names files and tests that are there, and no more of them than it says.
+Decisions name files that are there."""
 
 import re
 from pathlib import Path
@@ -7,7 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "project" / "changing.md").read_text("utf-8")
-FOLDERS = ("penstock", "tests", "scripts", "recipes", "docs")
+FOLDERS = ("penstock", "tests", "scripts", "recipes", "docs", "bench", "deploy", "examples")
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+OF_OTHERS = {"manage.py"}
+"""Files of an application, which we do not have."""
 PLACES = {
     place
     for folder in FOLDERS
@@ -54,3 +58,13 @@ def test_each_path_on_the_page_is_one() -> None:
     ]  # fmt: skip
     assert len(paths) > 20
     assert [path for path in paths if not is_there(path)] == []
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.stem)
+def test_the_files_that_a_decision_names_are_there(decision: Path) -> None:
+    """Of a file that has gone since, a decision tells in words."""
+    text = decision.read_text("utf-8")
+    files = rf"(?:{'|'.join(FOLDERS)})/[\w./-]+|[\w./-]+\.(?:py|sql|js|md|toml|yaml|html)"
+    named = {name for name in names(text) if re.fullmatch(files, name)} - OF_OTHERS
+    named |= {module.replace(".", "/") for module in re.findall(r"python -m ((?:bench|tests|penstock)[\w.]*)", text)}
+    assert [name for name in sorted(named) if not is_there(name)] == []
