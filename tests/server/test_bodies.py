@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.kit.serving import KEY
+from tests.server.api import Api
 from tests.server.streaming import serving
 
 _HEAD = f"POST /api/jobs HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nAuthorization: Bearer {KEY}\r\n"
@@ -74,6 +75,12 @@ async def test_a_senseless_length_is_refused(url: str, length: str) -> None:
             head = await reader.read(12)
         assert head[9:12] in (b"400", b"413")
         writer.close()
+
+
+@pytest.mark.parametrize("length", [b"9" * 30, b"9" * 5000, b"-1", b"\xb2", b""])
+async def test_so_it_is_where_the_server_below_does_not_look_at_it(api: Api, length: bytes) -> None:
+    answer = await api.service.post("/api/jobs", content=b"{}", headers={"Content-Length": length})
+    assert answer.status_code == 413
 
 
 async def test_deep_nesting_and_broken_json_are_refused(url: str) -> None:

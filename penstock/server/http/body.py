@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from penstock.server.http.problems import Problem
 from penstock.server.settings import ServerSettings
 
+_LENGTH = re.compile(rb"[0-9]{1,18}")
+"""Not every server looks at it, and Python reads no number of more than 4,300 digits."""
 _SLOWEST = 10_000
 """Bytes a second, on average, once the timeout is over."""
 _UPLOAD = re.compile(r"/api/work/jobs/[^/]+/artifacts/")
@@ -32,7 +34,7 @@ class BodyLimits:
         takes_files = _UPLOAD.match(path) or path in self._uploads
         most = self._settings.max_upload if takes_files else self._settings.max_body
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not announced.isdigit() or int(announced) > most:
+        if not _LENGTH.fullmatch(announced) or int(announced) > most:
             await _too_large(most).response()(scope, receive, send)
             return
         await self._app(scope, _Limited(receive, most, self._settings.body_timeout), send)

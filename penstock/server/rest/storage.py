@@ -21,7 +21,7 @@ from penstock.server.rest.errors import JSON, Refused, refused_of
 from penstock.sql import quote_schema
 
 BUCKET = "job-artifacts"
-_TOKEN = re.compile(r"([0-9a-f-]{36})\.(\d{1,12})\.([0-9a-f]{64})")
+_TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,12})\.([0-9a-f]{64})")
 _FIND = "select id, expires_at from {schema}.artifacts where path = %s and state = 'stored'"
 
 router = APIRouter(include_in_schema=False)

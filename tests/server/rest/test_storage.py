@@ -88,5 +88,12 @@ async def test_a_link_that_was_changed_or_is_over_leads_nowhere(
     ):  # fmt: skip
         answer = await api.nobody.get(f"/storage/v1{where}", params={"token": other})
         assert (answer.status_code, answer.json()["error"]) == (400, "InvalidJWT"), other
+    for other in (
+        f"{'a' * 36}.1.{'0' * 64}", f"{'-' * 36}.{expires}.{signature}",
+        f"{id.replace('-', '')}----.{expires}.{signature}", f"{id.upper()}.1.{signature}",
+        f"{id}.{'9' * 12}.{signature}", f"{id}.٣.{signature}", f"{id}.{expires}.{signature}\n",
+    ):  # fmt: skip
+        answer = await api.nobody.get(f"{SIGN}/x", params={"token": other})
+        assert (answer.status_code, answer.json()["error"]) == (400, "InvalidJWT"), other
     assert re.fullmatch(r"[0-9a-f]{64}", signature)
     assert json.dumps(KEY) not in told
