@@ -328,7 +328,7 @@ class Penstock(Declarations):
             finally:
                 await self.engine.leave_loop()
 
-        return run_here("app.tick", "app.atick", in_a_loop)
+        return run_here(in_a_loop, "app.tick() cannot run inside an event loop: write `await app.atick()` there")
 
     async def atick(
         self, limit: int = 100, budget: float = 25.0, queues: Mapping[str, int] | None = None

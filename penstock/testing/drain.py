@@ -7,6 +7,7 @@ from penstock.app import Penstock
 from penstock.engine.commands import NextRunAt
 from penstock.errors import InvalidInput
 from penstock.testing.fake_clock import clock_of
+from penstock.testing.inline import use_twin
 from penstock.worker.own_loop import run_here
 from penstock.worker.tick import TickResult
 
@@ -31,7 +32,7 @@ def drain(
     assert job.result() == "hello Ada"
     ```
     """
-    return run_here("drain", "adrain", lambda: adrain(app, queue, limit, until_idle=until_idle))
+    return run_here(lambda: adrain(app, queue, limit, until_idle=until_idle), use_twin("adrain"))
 
 
 async def adrain(

@@ -25,6 +25,10 @@ from penstock.worker.run import outcome_raised
 R = TypeVar("R")
 
 
+def use_twin(twin: str) -> str:
+    return f"an event loop is running here: use `await {twin}(…)`"
+
+
 @dataclass(frozen=True, slots=True)
 class InlineRun(Generic[R]):
     """What a handler did. With an `outcome` there is no output, and nothing that it enqueued counts."""
@@ -104,7 +108,7 @@ def run_inline(
     ```
     """
     call = _InlineCall(handler, args, kwargs, outputs, steps, attempt, Script.of(events, answers, results, now))
-    return run_here("run_inline", "arun_inline", call.arun) if call.is_async else call.run()
+    return run_here(call.arun, use_twin("arun_inline")) if call.is_async else call.run()
 
 
 async def arun_inline(

@@ -9,10 +9,10 @@ from penstock.errors import PenstockError
 T = TypeVar("T")
 
 
-def run_here(call: str, twin: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs it on an event loop of its own; `twin` is what to call instead of `call` where one runs already."""
+def run_here(start: Callable[[], Coroutine[Any, Any, T]], otherwise: str) -> T:
+    """Runs it on an event loop of its own; `otherwise` says what to write where one runs already."""
     if _loop_runs():
-        raise PenstockError(f"{call}() cannot run inside an event loop: write `await {twin}()` there")
+        raise PenstockError(otherwise)
     # not where the error is caught that says so: whatever a job raises would begin with that
     return asyncio.run(start())
 
