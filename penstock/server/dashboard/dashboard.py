@@ -1,6 +1,5 @@
 """The dashboard of one server: its routes, and what they share."""
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -24,8 +23,6 @@ from penstock.server.dashboard.sign_in import SignIn
 from penstock.server.dependencies import Services
 from penstock.server.http.errors import problem_of
 from penstock.server.http.problems import Problem
-
-log = logging.getLogger("penstock.server")
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

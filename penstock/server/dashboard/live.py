@@ -2,7 +2,6 @@
 however many there are, they cost the database no more than that. Those who look at the same share one look."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
@@ -14,8 +13,6 @@ from penstock.server.dashboard.render import render_regions
 from penstock.server.dashboard.session import Session
 from penstock.server.http.errors import problem_of
 from penstock.storage.links import address
-
-log = logging.getLogger("penstock.server")
 
 EVERY = 1.0
 QUERIES = 4.0

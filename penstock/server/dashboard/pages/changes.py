@@ -42,7 +42,6 @@ async def change(look: Look) -> Context:
         "selected": len(filter.get("ids", ())),
         "only_failed": action in ("retry", "purge") and "state" not in filter and "ids" not in filter,
         "queues": look.services.app.queue_names,
-        "chosen": look.query.get("queue"),
     }
 
 
@@ -59,7 +58,7 @@ async def start(look: Look, form: Form) -> Done:
         options["reason"] = reason
     operation = await look.operator.achange(action, options, **cast(Filter, filter))
     if operation.finished:
-        return Done(f"{words.number(operation.done)} of {words.number(operation.total)} jobs changed.", "/jobs")
+        return Done(f"{words.number(operation.done)} of {words.counted(operation.total, 'job')} changed.", "/jobs")
     if look.services.upkeep is not None:
         await look.services.upkeep.ensure()  # there may be no worker
     return Done("It is under way, and goes on when you leave.", f"/operations/{operation.id}")

@@ -98,5 +98,4 @@ async def queue(look: Look) -> Context:
         "limits": [(key, label, unit, here.settings.get(key)) for key, label, unit in SETTINGS],
         "workers": [worker for worker in workers if name in worker.queues],
         "failed": failed.jobs,
-        "others": [each.name for each in found if each.name != name],
     }
