@@ -12,6 +12,7 @@ from penstock.engine.protocol import Engine
 from penstock.errors import JobCancelled, JobFailed, UnknownJob
 from penstock.job import Enqueued, Job, JobState
 from penstock.json import from_builtin, return_type
+from penstock.logs import counted
 
 R = TypeVar("R")
 
@@ -80,7 +81,7 @@ class JobHandle(Generic[R]):
         if job.state is JobState.CANCELLED:
             raise JobCancelled(f"{job.kind} {job.id} was cancelled: {job.last_error}")
         if job.state is JobState.FAILED:
-            raise JobFailed(f"{job.kind} {job.id} failed after {job.attempt} attempts: {job.last_error}")
+            raise JobFailed(f"{job.kind} {job.id} failed after {counted(job.attempt, 'attempt')}: {job.last_error}")
         kind = return_type(self._function)
         return typing.cast(R, msgspec.convert(job.output, kind, dec_hook=from_builtin, str_keys=True))
 

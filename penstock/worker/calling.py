@@ -280,8 +280,9 @@ def one_for_each(results: Any, jobs: int) -> Sequence[Any]:
     if results is None:
         return [None] * jobs
     if not isinstance(results, list | tuple) or len(results) != jobs:
+        each = "its job" if jobs == 1 else f"each of its {jobs} jobs"
         raise TypeError(
-            f"a batch handler returns None or a list with a result for each of its {jobs} jobs, "
+            f"a batch handler returns None or a list with a result for {each}, "
             f"not {type(results).__name__} of {len(results) if hasattr(results, '__len__') else 'no length'}"
         )
     return results

@@ -133,7 +133,7 @@ async def test_the_same_in_async_code(app: Penstock, handle: JobHandle[str]) -> 
 def test_a_failed_job_says_how_often_and_why(app: Penstock, handle: JobHandle[str], is_watched: IsWatched) -> None:
     with (
         meanwhile(end(app, is_watched, handle.id, error="nobody there")),
-        pytest.raises(JobFailed, match=f"^greet {handle.id} failed after 1 attempts: nobody there$"),
+        pytest.raises(JobFailed, match=f"^greet {handle.id} failed after 1 attempt: nobody there$"),
     ):
         handle.result(timeout=30)
 

@@ -270,7 +270,7 @@ def test_a_batch_handler_is_run_with_the_arguments_of_all_its_jobs(app: Penstock
 
     @app.job(batch=3)
     async def forget(pages: list[int]) -> list[int]:
-        return [1]
+        return [1, 2, 3]
 
     output = run_inline(measure, [Page("A4"), Page("B1")]).output
     assert output is not None
@@ -279,8 +279,9 @@ def test_a_batch_handler_is_run_with_the_arguments_of_all_its_jobs(app: Penstock
     for wrong in ([], [1], [Page("A4")] * 4, Page("A4")):
         with pytest.raises(InvalidArguments):
             run_inline(measure, wrong)
-    with pytest.raises(TypeError, match="a result for each of its 2 jobs"):
-        run_inline(forget, pages=[1, 2])
+    for pages, said in (([1, 2], "a result for each of its 2 jobs"), ([1], "a result for its job")):
+        with pytest.raises(TypeError, match=said):
+            run_inline(forget, pages=pages)
 
 
 async def test_arun_inline_runs_on_the_test_s_own_loop(app: Penstock) -> None:

@@ -163,7 +163,7 @@ async def test_a_flow_that_failed_of_its_jobs_is_told_too(
     assert failure.job.args == '{"title": "Notes"}'
     assert sorted(logged(caplog)) == sorted([
         (logging.ERROR, "given up: 1 of 2 jobs failed", str(failed.id), "book", 0),
-        (logging.ERROR, "given up: none of 1 jobs succeeded", str(hollow.id), "batch", 0),
+        (logging.ERROR, "given up: none of 1 job succeeded", str(hollow.id), "batch", 0),
     ])  # fmt: skip
     caplog.clear()
     await app.atick()

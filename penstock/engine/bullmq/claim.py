@@ -12,6 +12,7 @@ from penstock.engine.bullmq.record import CANCEL, STALLED, UNRUN, Record, record
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot
 from penstock.job import ClaimedJob, Lease
+from penstock.logs import counted
 
 _FIRST = 4
 _MOST = 200
@@ -88,7 +89,7 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
         failure = None
     worker_lost = failure == STALLED or (record.ours is not None and not failure and not left)
     if record.ours is not None and not failure and not left:
-        failure = f"its worker was lost, {record.attempts_made()} times"
+        failure = f"its worker was lost, {counted(record.attempts_made(), 'time')}"
     if record.ours is not None and failure and failure.startswith("child "):
         failure = "a job it waited for did not succeed"  # theirs names a key of Redis, which users would see
     if CANCEL in record.fields:

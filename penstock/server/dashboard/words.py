@@ -15,6 +15,11 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
+def counted(count: int | None, noun: str) -> str:
+    """1 job, 2,000 jobs."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
 def short(value: float | None) -> str:
     """1234567 as 1.2M, for where there is little room."""
     if value is None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.mask import MASK, is_secret, masked, masked_text
-from penstock.server.dashboard.words import ago, duration, short, size
+from penstock.server.dashboard.words import ago, counted, duration, short, size
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,10 @@ def test_what_is_long_ago_is_said_in_few_words() -> None:
     for seconds, said in ((0, "now"), (75, "1 min 15 s ago"), (3246, "54 min ago"), (200_000, "2 d 7 h ago")):
         assert ago(now - timedelta(seconds=seconds)) == said
     assert ago(now + timedelta(seconds=7205)) in ("in 2 h", "in 2 h 0 min")
+
+
+def test_one_is_not_many() -> None:
+    assert [counted(each, "job") for each in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
 
 
 def test_large_numbers_are_short() -> None:

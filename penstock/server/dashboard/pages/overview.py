@@ -116,10 +116,10 @@ def _figures(queues: Sequence[QueueRow], workers: Sequence[LiveWorker]) -> list[
     more = "" if all(queue.exact for queue in queues) else "+"
     return [
         Figure("Ready", words.short(ready) + more, f"{words.short(later)} more later", "/jobs?state=ready"),
-        Figure("Running", words.short(running), f"in {_counted(len(queues), 'queue')}", "/jobs?state=running"),
+        Figure("Running", words.short(running), f"in {words.counted(len(queues), 'queue')}", "/jobs?state=running"),
         Figure("Oldest ready", words.duration(oldest), _paused(paused), "/jobs?state=ready",
                "paused" if oldest is not None and oldest > LATE else ""),
-        Figure("Workers", words.short(len(workers)), f"on {_counted(hosts, 'host')}", "/workers",
+        Figure("Workers", words.short(len(workers)), f"on {words.counted(hosts, 'host')}", "/workers",
                "" if workers or not ready else "failed"),
     ]  # fmt: skip
 
@@ -136,8 +136,4 @@ def _ended(over: str, steps: Sequence[SummedRuns]) -> list[Figure]:
 
 
 def _paused(queues: int) -> str:
-    return f"{_counted(queues, 'queue')} paused" if queues else "nothing is paused"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    return f"{words.counted(queues, 'queue')} paused" if queues else "nothing is paused"

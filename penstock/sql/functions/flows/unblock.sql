@@ -7,15 +7,17 @@ language plpgsql
 as $$
 declare
   v_counts jsonb;
+  v_jobs text;
   v_why text;
 begin
   if p_job.rollup is not null then
     v_counts := jsonb_build_object(
       'total', p_job.rollup->'total', 'succeeded', p_job.rollup->'succeeded',
       'failed', p_job.rollup->'failed', 'cancelled', p_job.rollup->'cancelled');
+    v_jobs := (p_job.rollup->>'total') || case p_job.rollup->>'total' when '1' then ' job' else ' jobs' end;
     if p_job.cancel_requested then
       v_why := case when (p_job.rollup->>'failed')::int > 0
-                    then format('%s of %s jobs failed', p_job.rollup->>'failed', p_job.rollup->>'total') end;
+                    then format('%s of %s failed', p_job.rollup->>'failed', v_jobs) end;
       if not (p_job.rollup->>'policy' = 'cancel' and v_why is not null) then
         perform penstock.finish(array[p_job.id], 'cancelled',
           jsonb_build_object(p_job.id, jsonb_build_object('at', penstock.clock(), 'attempt', p_job.attempt, 'error',
@@ -27,7 +29,7 @@ begin
       perform penstock.finish(array[p_job.id], 'succeeded', '{}', v_counts);
       return array[p_job.id];
     elsif (p_job.rollup->>'hollow')::boolean then
-      v_why := format('none of %s jobs succeeded', p_job.rollup->>'total');
+      v_why := format('none of %s succeeded', v_jobs);
     end if;
     if v_why is not null then
       perform penstock.finish(array[p_job.id], 'failed',
