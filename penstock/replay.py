@@ -30,6 +30,8 @@ _encode = msgspec.json.Encoder().encode
 
 APPROVAL = "penstock.approval"
 """The event that an answer is."""
+_OURS = "penstock."
+"""Begins the names of what is kept beside the handler's steps, as what a provider has called back with."""
 _LONGEST_QUESTION = 2000
 _KINDS = {
     "step": "a step",
@@ -109,6 +111,8 @@ class Replay:
 
     def recall(self, name: str, kind: str = "step") -> Asking[Step | None]:
         """What is remembered of the step that comes now."""
+        if name.startswith(_OURS):
+            raise InvalidInput("name", f"{name!r} is one of Penstock's own: give the step another")
         if self._steps is None:
             yield from self._load()
         assert self._steps is not None

@@ -9,9 +9,11 @@ import pytest
 
 from penstock import Context, InvalidInput, JobState, Penstock, PenstockError
 from penstock.callbacks import Callback, make_token, make_url
+from penstock.engine.commands import StepsOf
 from penstock.signatures import Signer
 from penstock.storage.links import signing_secret_of
 from penstock.testing import adrain
+from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.server.api import Api
 
@@ -59,6 +61,50 @@ async def test_what_is_called_back_with_is_what_the_job_waits_for_and_only_once(
     assert sorted(each.status_code for each in answers) == [204, 410, 410]
     assert await output_of(app, id) == {"amount": 12}
     assert (await api.nobody.post(path, {"amount": 13})).status_code == 410
+
+
+async def test_a_step_of_a_callbacks_name_takes_neither_its_place_nor_its_result(api: Api, app: Penstock) -> None:
+    @app.job(users=True)
+    async def collect(ctx: Context) -> list[object]:
+        before = await ctx.step("callback_url paid", str, "before")
+        await ctx.step("order", URLS.append, ctx.callback_url("paid"))
+        await ctx.step("order again", URLS.append, ctx.callback_url("paid"))
+        paid = [await ctx.wait_for("paid", key=str(ctx.id))]
+        after = await ctx.step("callback_url paid 2", str, "after")
+        paid.append(await ctx.wait_for("paid", key=str(ctx.id)))
+        return [before, after, *paid]
+
+    id = UUID(await api.user().start("collect"))
+    await adrain(app)
+    paths = [each.removeprefix("https://jobs.example.com") for each in URLS]
+    for path, amount in zip(reversed(paths), (1, 2), strict=True):
+        assert (await api.nobody.post(path, {"amount": amount})).status_code == 204
+        await adrain(app)
+    assert [(await api.nobody.post(path, {})).status_code for path in paths] == [410, 410]
+    assert await output_of(app, id) == ["before", "after", {"amount": 1}, {"amount": 2}]
+    names = [step.name for step in await app.engine.arun(StepsOf(id))]
+    assert sorted(names).count("callback_url paid") == 2
+
+
+async def test_what_was_called_back_with_before_names_were_apart_is_taken_once_all_the_same(
+    api: Api, app: Penstock, connect: Connect
+) -> None:
+    id, path = await begun(api, app)
+    connect().execute(
+        "insert into penstock.steps (job, name, kind, done_at) values (%s, 'callback_url paid', 'callback', now())",
+        [id],
+    )
+    assert (await api.nobody.post(path, {})).status_code == 410
+
+
+async def test_a_step_with_a_name_of_penstocks_own_is_refused(app: Penstock) -> None:
+    @app.job(max_attempts=1)
+    async def work(ctx: Context) -> None:
+        await ctx.step("penstock.callback callback_url paid", str, 1)
+
+    handle = await work.aenqueue()
+    await adrain(app)
+    assert "is one of Penstock's own: give the step another" in (await handle.arefresh()).errors[-1]["error"]
 
 
 async def test_forged_and_late_ones_are_refused_and_change_nothing(api: Api, app: Penstock) -> None:

@@ -5,7 +5,7 @@ create or replace function penstock.steps_of(p_job uuid)
 returns table (name text, output jsonb, done_at timestamptz, kind text, waits boolean, until timestamptz, jobs jsonb)
 language sql stable
 as $$
-  select s.name,
+  select case when s.kind = 'callback' then regexp_replace(s.name, '^penstock[.]callback ', '') else s.name end,
          case when s.kind in ('event', 'approval') and s.output ?| '{emitted_at,timed_out}' then s.output->'payload'
               when s.kind = 'event' then jsonb_build_object('event', s.output->'event', 'key', coalesce(s.output->>'key', ''))
               when s.kind = 'approval' then s.output->'about'

@@ -1,5 +1,5 @@
 -- What a provider has called back with: an event for the job whose address it was given, once for each p_step. False when it was
--- taken before, or the job is over.
+-- taken before, or the job is over. It is remembered under a name that no step of the handler's has.
 create or replace function penstock.take_callback(p_job uuid, p_step text, p_event text, p_payload jsonb)
 returns boolean
 language plpgsql
@@ -12,8 +12,12 @@ begin
   if not found then
     return false;
   end if;
+  -- those of the first months are under the name itself
+  if exists (select from penstock.steps where job = p_job and name = p_step and kind = 'callback') then
+    return false;
+  end if;
   insert into penstock.steps (job, name, kind, output, done_at)
-  values (p_job, p_step, 'callback', p_payload, penstock.clock())
+  values (p_job, 'penstock.callback ' || p_step, 'callback', p_payload, penstock.clock())
       on conflict (job, name) do nothing;
   if not found then
     return false;
