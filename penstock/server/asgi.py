@@ -24,6 +24,7 @@ from penstock.server.files import routes as files
 from penstock.server.files.links import artifact_links
 from penstock.server.files.signing import refuse_short_secret
 from penstock.server.http import docs_page, errors
+from penstock.server.http.access_log import KeptFromLogs
 from penstock.server.http.address import Address
 from penstock.server.http.body import BodyLimits
 from penstock.server.http.exit import Exit
@@ -140,6 +141,7 @@ class Server:
                 allow_headers=[*_HEADERS, *_SUPABASE_HEADERS],
                 expose_headers=["ETag", "Location", "Retry-After", "Content-Range"],
             )
+        api.add_middleware(KeptFromLogs)
         return api
 
     async def _links(self, artifacts: Sequence[Artifact]) -> Sequence[Link]:

@@ -1,6 +1,6 @@
 """An application with Penstock's API inside, for uvicorn as it comes: `uvicorn tests.server.mounted:outer`."""
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from penstock import Penstock
 
@@ -11,5 +11,14 @@ app = Penstock()
 async def work() -> None: ...
 
 
+own = APIRouter()
+
+
+@own.get("/raising")
+async def raising() -> None:
+    raise RuntimeError("an application's own fault")
+
+
+app.add_routes(own)
 outer = FastAPI()
 outer.mount("/queue", app.asgi())

@@ -8,17 +8,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import uuid4
 
 import httpx
+import pytest
 
 from penstock.server.auth import mint
 from tests.kit.serving import KEY, SECRET
 
 
 @contextmanager
-def uvicorn(url: str) -> Iterator["tuple[str, subprocess.Popen[str]]"]:
+def uvicorn(url: str, **settings: str) -> Iterator["tuple[str, subprocess.Popen[str]]"]:
     environment = {
-        **os.environ, "DATABASE_URL": url, "PENSTOCK_SERVICE_KEY": KEY, "PENSTOCK_JWT_SECRET": SECRET,
+        **os.environ, "DATABASE_URL": url, "PENSTOCK_SERVICE_KEY": KEY, "PENSTOCK_JWT_SECRET": SECRET, **settings,
     }  # fmt: skip
     command = [sys.executable, "-m", "uvicorn", "tests.server.mounted:outer", "--port", "0", "--no-use-colors"]
     with subprocess.Popen(
@@ -64,3 +66,32 @@ async def test_streams_and_long_polls_do_not_keep_it_from_stopping_and_its_log_h
     assert log.count("access_token=... HTTP") == 2
     assert token not in log
     assert KEY not in log
+
+
+TOLD = "a-secret-that-no-log-has"
+JOB = f"/api/jobs/{uuid4()}"
+SECRETS = [
+    ("GET", f"{JOB}?access_token="), ("GET", f"{JOB}/stream?access_token="), ("GET", f"{JOB}/stream?access%5Ftoken="),
+    ("GET", f"{JOB}/stream?watch="), ("GET", f"{JOB}?watch="), ("GET", "/api/jobs/none/stream?access_token="),
+    ("GET", "/api/jobs/none?access_token="), ("GET", "/nothing/here?access_token="), ("POST", "/api/jobs?apikey="),
+    ("OPTIONS", f"{JOB}/stream?access_token="), ("GET", f"/api/artifacts/{uuid4()}/file?expires=1&signature="),
+    ("GET", "/storage/v1/object/sign/job-artifacts/x?token="), ("GET", "/login?once="), ("GET", "/jobs?access_token="),
+    ("GET", "/healthz?access_token="), ("PUT", "/api/jobs?access_token="), ("GET", "/readyz?token="),
+    ("GET", "/rest/v1/jobs?apikey="), ("GET", "/raising?token="),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("database", ["there", "away"])
+async def test_nor_has_it_another_secret_whatever_is_answered(url: str, database: str) -> None:
+    origin = {"Origin": "https://shop.example", "Access-Control-Request-Method": "GET"}
+    away = "postgresql://nobody@127.0.0.1:1/none"
+    with uvicorn(url if database == "there" else away, PENSTOCK_CORS_ORIGINS="https://shop.example") as (api, process):
+        async with httpx.AsyncClient(timeout=30, headers=origin) as client:
+            said = [(await client.request(method, f"{api}{path}{TOLD}")).status_code for method, path in SECRETS]
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        log = await asyncio.to_thread(process.stdout.read)
+    assert (503 if database == "away" else 404) in said
+    for (_, path), status in zip(SECRETS, said, strict=True):
+        assert f'/queue{path}... HTTP/1.1" {status}' in log
+    assert TOLD not in log

@@ -19,7 +19,7 @@ from penstock.server.dashboard.render import render
 from penstock.server.dashboard.session import Role, Session, Sessions
 from penstock.server.dashboard.throttle import Throttle
 from penstock.server.dependencies import Services
-from penstock.server.http.address import client_of, scrub
+from penstock.server.http.address import client_of
 from penstock.server.http.problems import Problem
 
 log = logging.getLogger("penstock.server")
@@ -44,7 +44,6 @@ class SignIn:
     async def show(self, request: Request) -> Response:
         following = safe_path(request.query_params.get("next"))
         once = request.query_params.get("once")
-        scrub(request.scope)
         if once is not None and request.method == "GET" and self._take(once):
             return self._enter(self._sessions.open("the terminal", "operator"), "/")
         if access.session_of(request, self._sessions) is not None:

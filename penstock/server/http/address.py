@@ -4,7 +4,6 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -111,14 +110,3 @@ def _networks(given: str) -> tuple[Network, ...] | None:
         return tuple(ipaddress.ip_network(each.strip()) for each in given.split(",") if each.strip())
     except ValueError as error:
         raise InvalidInput("trusted_proxies", f"{error}; write it as 10.0.0.0/8,127.0.0.1, or *") from None
-
-
-def without_token(query: bytes) -> bytes:
-    """An address's query as a log may have it."""
-    return re.sub(rb"(^|&)((?:access_token|watch|once)=)[^&]*", rb"\1\2...", query)
-
-
-def scrub(scope: "dict[str, Any] | Scope") -> None:
-    """Takes the token out of the address once it has been read: servers write their access log afterwards, from this
-    very scope."""
-    scope["query_string"] = without_token(scope.get("query_string", b""))
