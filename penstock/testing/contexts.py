@@ -130,9 +130,13 @@ class Notes:
         return commands.SuspendedJob(JobState.RUNNING, output=found)
 
 
-def _came_of(job: NewJob, output: object, error: str | None) -> dict[str, Any]:
-    state = JobState.SUCCEEDED if error is None else JobState.FAILED
-    return {"id": str(job.id), "kind": job.kind, "state": state, "output": output, "error": error}
+def _came_of(job: NewJob, output: object, error: BaseException | None = None) -> dict[str, Any]:
+    if error is None:
+        state, told = JobState.SUCCEEDED, None
+    else:
+        state = JobState.CANCELLED if isinstance(error, Cancel) else JobState.FAILED
+        told = str(error) or type(error).__name__
+    return {"id": str(job.id), "kind": job.kind, "state": state, "output": output, "error": told}
 
 
 class _InlineReplay(Replay):
@@ -191,9 +195,9 @@ class InlineContext(Context):
 
     async def _of_called(self, job: NewJob) -> dict[str, Any]:
         try:
-            return _came_of(job, loads(encode_output(await self._run(job))), None)
+            return _came_of(job, loads(encode_output(await self._run(job))))
         except (Exception, Cancel, Fail) as error:
-            return _came_of(job, None, str(error) or type(error).__name__)
+            return _came_of(job, None, error)
 
 
 class SyncInlineContext(SyncContext):
@@ -240,9 +244,9 @@ class SyncInlineContext(SyncContext):
 
     def _of_called(self, job: NewJob) -> dict[str, Any]:
         try:
-            return _came_of(job, loads(encode_output(self._run(job))), None)
+            return _came_of(job, loads(encode_output(self._run(job))))
         except (Exception, Cancel, Fail) as error:
-            return _came_of(job, None, str(error) or type(error).__name__)
+            return _came_of(job, None, error)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock import Approval, Context, InvalidInput, Penstock, SyncContext
+from penstock import Approval, Cancel, Context, Fail, InvalidInput, Penstock, SyncContext
 from penstock.errors import CallFailed, WaitTimeout
 from penstock.outcome import Suspended
 from penstock.testing import arun_inline, run_inline
@@ -59,6 +59,27 @@ async def test_results_of_called_handlers_are_told_or_they_are_run(app: Penstock
     assert run_inline(total, most=1, results={"halve": OSError("no disk")}).output == ["no disk"]
     with pytest.raises(InvalidInput, match="now"):
         run_inline(total, most=1, now=datetime(2026, 1, 1))
+
+
+@pytest.mark.parametrize("ending", [Cancel("not needed"), Fail("refused"), ValueError("odd")])
+def test_what_became_of_a_called_job_is_told_as_a_worker_would(url: str, ending: BaseException) -> None:
+    with Penstock(url) as app:
+
+        @app.job(max_attempts=1)
+        def end() -> None:
+            raise ending
+
+        @app.job
+        def ask(ctx: SyncContext) -> list[str | None]:
+            with pytest.raises(CallFailed) as failed:
+                ctx.call(end)
+            return [failed.value.state, failed.value.error]
+
+        inline = run_inline(ask).output
+        handle = ask.enqueue()
+        while app.tick():
+            pass
+        assert handle.result(timeout=5) == inline
 
 
 def test_a_callback_has_an_address_where_no_server_is(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
