@@ -40,6 +40,8 @@ class Reloader:
         self._say = say
         self._stopping = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
+        self._told = False
+        """Whether it was asked to end, gently: the next signal would end it at once."""
 
     async def run(self) -> int:
         """Until SIGTERM or SIGINT; the last exit code."""
@@ -54,6 +56,9 @@ class Reloader:
                     # a terminal's Ctrl-C comes to us alone
                     start_new_session=True,
                 )  # fmt: skip
+                self._told = False
+                if self._stopping.is_set():  # while it was being started
+                    self._terminate()
                 code = await self._live(self._process, seen)
                 if self._stopping.is_set():
                     return max(code, 0)  # a signal of ours may have come before it had begun
@@ -62,9 +67,11 @@ class Reloader:
             os.close(write_end)
 
     def stop(self) -> None:
-        """Once: gently. Again: at once."""
+        """Once: gently, also when a change is ending it already. Again: at once."""
+        again = self._stopping.is_set()
         self._stopping.set()
-        self._terminate()
+        if again or not self._told:
+            self._terminate()
 
     async def _live(self, process: asyncio.subprocess.Process, seen: Files) -> int:
         """Until it has ended and there is reason to start it again."""
@@ -86,6 +93,7 @@ class Reloader:
 
     def _terminate(self) -> None:
         if self._process is not None and self._process.returncode is None:
+            self._told = True
             self._process.send_signal(signal.SIGTERM)
 
     async def _change(self, seen: Files) -> str:
