@@ -11,9 +11,16 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 
+def usable_cores() -> int:
+    """Those that this process may run on: a container, or taskset, may leave it fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Slots:
-    """So many at a time, in each event loop: as many as there are cores, unless told. More would take their memory and
-    be no sooner.
+    """So many at a time, in each event loop: as many as there are cores for this process, unless told. More would take
+    their memory and be no sooner.
 
     ```python
     from penstock.sandbox import Slots
@@ -25,7 +32,7 @@ class Slots:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self.count = count or os.cpu_count() or 1
+        self.count = count or usable_cores()
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def __aenter__(self) -> None:

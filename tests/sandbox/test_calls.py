@@ -45,6 +45,13 @@ async def test_no_more_run_beside_each_other_than_there_are_slots() -> None:
     assert most == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say")
+def test_there_are_as_many_slots_as_cores_that_this_process_may_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5})
+    assert Slots().count == 2
+
+
 @pytest.mark.parametrize(
     ("function", "limits", "reason"),
     [
