@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.look import Look, Looks, Rates
+from penstock.cli.samples import Rates, Sample, Samples
 from penstock.engine.commands import LiveWorker, Queue, RunningJob
 from penstock.logs import counted, shown
 from penstock.statistics import Runs
@@ -36,16 +36,16 @@ class View:
     trouble: str | None = None
 
 
-def picture(looks: Looks, look: Look, view: View, height: int | None) -> RenderableType:
+def picture(samples: Samples, sample: Sample, view: View, height: int | None) -> RenderableType:
     """As much as fits; what does not is counted. Without a height everything is there."""
     jobs = sorted(
-        ((job, worker) for worker in look.workers for job in worker.running), key=lambda each: -each[0].seconds
+        ((job, worker) for worker in sample.workers for job in worker.running), key=lambda each: -each[0].seconds
     )
-    queues, workers, running = _share(height, len(look.queues), len(look.workers), len(jobs))
+    queues, workers, running = _share(height, len(sample.queues), len(sample.workers), len(jobs))
     parts: list[RenderableType] = [
-        _headline(look, view, height), _numbers(look, looks.rates, looks.speeds), _minute(look.last_minute),
-        Text(), _queues(sorted(look.queues, key=SORTS[view.sort]), view.sort, queues),
-        Text(), _workers(look.workers, workers),
+        _headline(sample, view, height), _numbers(sample, samples.rates, samples.speeds), _minute(sample.last_minute),
+        Text(), _queues(sorted(sample.queues, key=SORTS[view.sort]), view.sort, queues),
+        Text(), _workers(sample.workers, workers),
         Text(), _jobs(jobs, running),
     ]  # fmt: skip
     return Group(*parts)
@@ -74,7 +74,7 @@ def _share(height: int | None, *wanted: int) -> list[int]:
     return given
 
 
-def _headline(look: Look, view: View, height: int | None) -> Text:
+def _headline(sample: Sample, view: View, height: int | None) -> Text:
     at = datetime.now(UTC).astimezone()
     line = Text.assemble(("penstock top", "bold"), f"  {shown(view.database)}  {at:%H:%M:%S}")
     if view.trouble:
@@ -84,17 +84,18 @@ def _headline(look: Look, view: View, height: int | None) -> Text:
     elif view.paused:
         line.append("  paused", "yellow")
     else:
-        line.append(f"  every {view.every:g} s, a look takes {1000 * look.took:.0f} ms", "dim")
+        line.append(f"  every {view.every:g} s, a look takes {1000 * sample.took:.0f} ms", "dim")
     line.no_wrap, line.overflow = True, "ellipsis"
     return line
 
 
-def _numbers(look: Look, rates: Rates, speeds: Iterable[float]) -> Text:
+def _numbers(sample: Sample, rates: Rates, speeds: Iterable[float]) -> Text:
     line = Text.assemble(
         (f"{rate(rates.runs)}", "bold"), " runs/s   ",
         (f"{rate(rates.failures)}", "bold red" if rates.failures else "bold"), " failures/s   ",
-        (f"{look.running:,}", "bold"), " running   ", (f"{look.ready:,}{more(*look.queues)}", "bold"), " ready   ",
-        (f"{len(look.workers):,}", "bold"), f" {'worker' if len(look.workers) == 1 else 'workers'}   ",
+        (f"{sample.running:,}", "bold"), " running   ",
+        (f"{sample.ready:,}{more(*sample.queues)}", "bold"), " ready   ",
+        (f"{len(sample.workers):,}", "bold"), f" {'worker' if len(sample.workers) == 1 else 'workers'}   ",
         (sparkline(list(speeds)), "cyan"),
     )  # fmt: skip
     line.no_wrap, line.overflow = True, "crop"

@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.text import Text
 
 from penstock.app import Penstock
-from penstock.cli.look import Looks, look_at
 from penstock.cli.output import out, print_json
+from penstock.cli.samples import Samples, take_sample
 from penstock.cli.screen import View, beside, keys, picture
 from penstock.errors import PenstockError
 
@@ -34,31 +34,31 @@ def top(
 
     Without a terminal it prints how it is now, and ends.
     """
-    looks, look = Looks(), look_at(app)
-    looks.add(look)
+    samples, sample = Samples(), take_sample(app)
+    samples.add(sample)
     view = View(app.home.shown if app.engine.capabilities.database else app.engine.outage.what, every)
     if json:
         print_json(
-            {"queues": look.queues, "workers": look.workers, "ready": look.ready, "running": look.running,
-             "runs": look.runs, "failures": look.failures, "last_minute": look.last_minute}
+            {"queues": sample.queues, "workers": sample.workers, "ready": sample.ready, "running": sample.running,
+             "runs": sample.runs, "failures": sample.failures, "last_minute": sample.last_minute}
         )  # fmt: skip
     elif once or not (out.is_terminal and sys.stdin.isatty()):
-        out.print(picture(looks, look, view, None))
+        out.print(picture(samples, sample, view, None))
     else:
         from penstock.cli.keys import reading_keys
 
         with reading_keys() as read:
             try:
-                watch(app, looks, view, read)
+                watch(app, samples, view, read)
             except KeyboardInterrupt:
                 return  # as q
 
 
-def watch(app: Penstock, looks: Looks, view: View, read: "Read") -> None:
-    look, due = looks.latest, time.monotonic() + view.every
+def watch(app: Penstock, samples: Samples, view: View, read: "Read") -> None:
+    sample, due = samples.latest, time.monotonic() + view.every
     with Live(console=out, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
         while True:
-            live.update(Group(picture(looks, look, view, live.console.height), Text(), keys(view)), refresh=True)
+            live.update(Group(picture(samples, sample, view, live.console.height), Text(), keys(view)), refresh=True)
             pressed = read(3600 if view.paused else due - time.monotonic())
             match pressed:
                 case "q" | "Q" | "\x1b" | "\x04":
@@ -72,10 +72,10 @@ def watch(app: Penstock, looks: Looks, view: View, read: "Read") -> None:
             if view.paused or time.monotonic() < due:
                 continue
             try:
-                look = look_at(app)
+                sample = take_sample(app)
             except (PenstockError, psycopg.Error) as error:
                 view = replace(view, trouble=" ".join(str(error).split()))
             else:
-                looks.add(look)
+                samples.add(sample)
                 view = replace(view, trouble=None)
-            due = time.monotonic() + max(view.every, CALM * look.took)
+            due = time.monotonic() + max(view.every, CALM * sample.took)

@@ -18,7 +18,7 @@ from uuid_utils.compat import uuid7
 
 from penstock import Handler, Penstock
 from penstock.cli import top
-from penstock.cli.look import Look, Looks, Rates
+from penstock.cli.samples import Rates, Sample, Samples
 from penstock.cli.screen import View, duration, keys, picture, rate, sparkline
 from penstock.engine import commands
 from penstock.engine.commands import LiveWorker, Queue, RunningJob
@@ -40,9 +40,9 @@ def worker(number: int, jobs: int) -> LiveWorker:
     return LiveWorker(number, f"worker{number}", "host", number, ["mail"], NOW, NOW, running)
 
 
-def drawn(looks: Looks, look: Look, view: View, width: int = 100, height: int | None = None) -> list[str]:
+def drawn(samples: Samples, sample: Sample, view: View, width: int = 100, height: int | None = None) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height or 1000)
-    console.print(picture(looks, look, view, height), keys(view))
+    console.print(picture(samples, sample, view, height), keys(view))
     return str(console.file.getvalue()).splitlines()  # type: ignore[attr-defined]
 
 
@@ -74,75 +74,77 @@ def test_one_look_is_printed_for_people_and_for_scripts(penstock: Command) -> No
 
 @pytest.mark.parametrize("height", [13, 24, 60])
 def test_a_picture_never_is_higher_or_wider_than_the_terminal(height: int) -> None:
-    looks = Looks()
-    look = Look(0, [queue(f"queue{each}" * 9) for each in range(50)], [worker(each, 9) for each in range(9)], 0, 0, 0)
-    looks.add(look)
-    lines = drawn(looks, look, View("here", 2), width=60, height=height)
+    samples = Samples()
+    sample = Sample(
+        0, [queue(f"queue{each}" * 9) for each in range(50)], [worker(each, 9) for each in range(9)], 0, 0, 0
+    )
+    samples.add(sample)
+    lines = drawn(samples, sample, View("here", 2), width=60, height=height)
     assert len(lines) <= height
     assert max(map(len, lines)) <= 60
     assert "more" in "".join(lines)
-    assert len(drawn(looks, look, View("here", 2))) > 50 + 9 + 81
+    assert len(drawn(samples, sample, View("here", 2))) > 50 + 9 + 81
 
 
 def test_rates_are_of_the_last_ten_seconds_and_never_negative() -> None:
-    looks = Looks()
-    assert looks.rates == Rates(None, None)
+    samples = Samples()
+    assert samples.rates == Rates(None, None)
     for second in range(0, 40, 2):
         # twice as fast in the second half
-        looks.add(Look(second, [], [], 10 * second + 10 * max(0, second - 20), 0, 0))
-    assert looks.rates == Rates(20, 0)
-    assert list(looks.speeds)[-1] == 20
-    looks.add(Look(100, [], [], 0, 0, 0))
-    assert looks.rates.runs == 0
+        samples.add(Sample(second, [], [], 10 * second + 10 * max(0, second - 20), 0, 0))
+    assert samples.rates == Rates(20, 0)
+    assert list(samples.speeds)[-1] == 20
+    samples.add(Sample(100, [], [], 0, 0, 0))
+    assert samples.rates.runs == 0
     assert sparkline([0, 5, 10]) == "▁▅█"
     assert [rate(each) for each in (None, 0, 0.25, 99.96, 1234.5)] == ["–", "0", "0.2", "100.0", "1,234"]
     assert [duration(each) for each in (None, 1.25, 59, 61, 7322)] == ["", "1.2 s", "59 s", "1 min 1 s", "2 h 2 min"]
 
 
 def test_what_workers_reported_of_the_last_minute_is_told() -> None:
-    looks, look = Looks(), Look(0, [], [], 0, 0, 0)
-    looks.add(look)
-    assert drawn(looks, look, View("here", 2))[2] == "the last minute: no runs"
+    samples, sample = Samples(), Sample(0, [], [], 0, 0, 0)
+    samples.add(sample)
+    assert drawn(samples, sample, View("here", 2))[2] == "the last minute: no runs"
     minute = Runs(NOW, 7, 1, 2, 0, Times(0.1, 0.1, 0.5, 1), Times(1, 1, 72, 80))
-    assert drawn(looks, replace(look, last_minute=minute), View("here", 2), width=120)[2] == (
+    assert drawn(samples, replace(sample, last_minute=minute), View("here", 2), width=120)[2] == (
         "the last minute: 10 runs, 1 given up, 2 to be retried; of 100, 95 waited up to 0.5 s and ran up to 1 min 12 s"
     )
 
 
 def test_queues_are_sorted_as_chosen() -> None:
-    looks, look = Looks(), Look(0, [queue("a", 1, 3, 5), queue("b", 2, 1, 9), queue("c", 3, 2, 7)], [], 0, 0, 0)
-    looks.add(look)
+    samples, sample = Samples(), Sample(0, [queue("a", 1, 3, 5), queue("b", 2, 1, 9), queue("c", 3, 2, 7)], [], 0, 0, 0)
+    samples.add(sample)
 
     def order(sort: str) -> str:
-        lines = drawn(looks, look, View("here", 2, sort))
+        lines = drawn(samples, sample, View("here", 2, sort))
         return "".join(line[0] for line in lines if line[:2] in ("a ", "b ", "c "))
 
     assert [order(sort) for sort in ("name", "ready", "running", "oldest")] == ["abc", "cba", "acb", "bca"]
 
 
 def test_a_queue_with_more_than_was_counted_says_so() -> None:
-    looks, look = Looks(), Look(0, [Queue("a", False, {}, 0, 0, 10_000, 1, 5, exact=False)], [], 0, 0, 0)
-    looks.add(look)
-    assert sum("10,000+" in line for line in drawn(looks, look, View("here", 2))) == 2
+    samples, sample = Samples(), Sample(0, [Queue("a", False, {}, 0, 0, 10_000, 1, 5, exact=False)], [], 0, 0, 0)
+    samples.add(sample)
+    assert sum("10,000+" in line for line in drawn(samples, sample, View("here", 2))) == 2
 
 
 @pytest.mark.usefixtures("lease")
 def test_keys_pause_sort_and_end_it(app: Penstock, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.StringIO()
     monkeypatch.setattr(top, "out", Console(file=written, force_terminal=True, width=100, height=30))
-    looks, first, taken = Looks(), Look(0, [queue("mail")], [], 0, 0, 0), 0
-    looks.add(first)
+    samples, first, taken = Samples(), Sample(0, [queue("mail")], [], 0, 0, 0), 0
+    samples.add(first)
 
-    def look(app: Penstock) -> Look:
+    def take(app: Penstock) -> Sample:
         nonlocal taken
         taken += 1
         return replace(first, at=first.at + taken)
 
-    monkeypatch.setattr(top, "look_at", look)
+    monkeypatch.setattr(top, "take_sample", take)
 
     def press(keys: str) -> str:
         pressed = iter(keys)
-        top.watch(app, looks, View("here", 0), lambda within: {".": None}.get(key := next(pressed), key))
+        top.watch(app, samples, View("here", 0), lambda within: {".": None}.get(key := next(pressed), key))
         shown = written.getvalue()
         written.seek(0)
         written.truncate()
@@ -160,10 +162,10 @@ def test_keys_pause_sort_and_end_it(app: Penstock, monkeypatch: pytest.MonkeyPat
     assert taken == 1  # when it went on
     assert "ready ▾" in press("sq")
 
-    def unreachable(app: Penstock) -> Look:
+    def unreachable(app: Penstock) -> Sample:
         raise PenstockError("the database is away")
 
-    monkeypatch.setattr(top, "look_at", unreachable)
+    monkeypatch.setattr(top, "take_sample", unreachable)
     assert "the database is away" in press(".q")
 
 

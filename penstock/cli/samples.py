@@ -1,4 +1,4 @@
-"""What `penstock top` sees in one look, and what follows from several: values, nothing of a terminal."""
+"""What `penstock top` sees when it looks, and what follows from several: values, nothing of a terminal."""
 
 import time
 from collections import deque
@@ -16,7 +16,7 @@ WINDOW = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Sample:
     """`at` is by a clock that only goes forward; `runs` and `failures` count since the beginning."""
 
     at: float
@@ -42,7 +42,7 @@ COUNTED = 10_000
 """Jobs of a queue, at most: a million of them, counted every second, would be work for the database."""
 
 
-def look_at(app: Penstock) -> Look:
+def take_sample(app: Penstock) -> Sample:
     """Four small questions: queues, workers with what they run, totals by kind, and what was reported of late."""
     began = time.monotonic()
     workers = app.workers.list()
@@ -51,34 +51,34 @@ def look_at(app: Penstock) -> Look:
     minutes = app.statistics.series(since=timedelta(minutes=2)) if app.engine.capabilities.statistics else []
     now = time.monotonic()
     runs, failures = sum(each.runs for each in totals), sum(each.failures for each in totals)
-    return Look(now, queues, workers, runs, failures, now - began, minutes[-2] if len(minutes) > 1 else None)
+    return Sample(now, queues, workers, runs, failures, now - began, minutes[-2] if len(minutes) > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """A second; None before there were two looks."""
+    """A second; None before there were two samples."""
 
     runs: float | None
     failures: float | None
 
 
-class Looks:
+class Samples:
     """The last ones, as far as rates need them."""
 
     def __init__(self) -> None:
-        self._kept: deque[Look] = deque()
+        self._kept: deque[Sample] = deque()
         self.speeds: deque[float] = deque(maxlen=60)
-        """Runs a second between one look and the next, the latest last."""
+        """Runs a second between one sample and the next, the latest last."""
 
-    def add(self, look: Look) -> None:
-        if self._kept and look.at > self._kept[-1].at:
-            self.speeds.append(max(0, look.runs - self._kept[-1].runs) / (look.at - self._kept[-1].at))
-        self._kept.append(look)
-        while len(self._kept) > 2 and look.at - self._kept[1].at >= WINDOW:
+    def add(self, sample: Sample) -> None:
+        if self._kept and sample.at > self._kept[-1].at:
+            self.speeds.append(max(0, sample.runs - self._kept[-1].runs) / (sample.at - self._kept[-1].at))
+        self._kept.append(sample)
+        while len(self._kept) > 2 and sample.at - self._kept[1].at >= WINDOW:
             self._kept.popleft()
 
     @property
-    def latest(self) -> Look:
+    def latest(self) -> Sample:
         return self._kept[-1]
 
     @property
