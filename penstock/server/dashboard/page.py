@@ -16,7 +16,8 @@ from penstock.server.dashboard.session import Session
 from penstock.server.dependencies import Services
 
 T = TypeVar("T")
-Context = Mapping[str, object]
+Contents = Mapping[str, object]
+"""What a template shows, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def checked_text(name: str, text: str) -> str:
     return text
 
 
-Load = Callable[[Look], Awaitable[Context]]
+Load = Callable[[Look], Awaitable[Contents]]
 Record = Callable[[Look], Awaitable[bool]]
 
 

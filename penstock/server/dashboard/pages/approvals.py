@@ -2,7 +2,7 @@
 
 from penstock.engine import commands
 from penstock.errors import NothingAsked
-from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
 from penstock.server.dashboard.values import MOST, shown
 
 section = Section()
@@ -11,7 +11,7 @@ SHOWN = 50
 
 
 @section.page("/approvals", "Approvals", icon="approvals")
-async def approvals(look: Look) -> Context:
+async def approvals(look: Look) -> Contents:
     after = look.text("after")
     asked = await look.run(commands.Approvals(after, SHOWN + 1))
     rows = [(each, shown(each.details, MOST // len(asked)).masked) for each in asked[:SHOWN]]

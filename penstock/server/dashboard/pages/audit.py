@@ -2,7 +2,7 @@
 
 from penstock.engine import commands
 from penstock.errors import InvalidInput
-from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
 
 section = Section()
 
@@ -13,7 +13,7 @@ _DIGITS = 18
 
 
 @section.page("/audit", "Audit", icon="audit")
-async def audit(look: Look) -> Context:
+async def audit(look: Look) -> Contents:
     before = _number(look.query.get("before"))
     lines = await look.run(commands.ListAudit(before, ON_A_PAGE + 1))
     operations = await look.run(commands.ListOperations(limit=OPERATIONS)) if before is None else []

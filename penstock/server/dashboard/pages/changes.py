@@ -11,7 +11,7 @@ from penstock.errors import InvalidInput
 from penstock.jobs import Filter
 from penstock.operations import checked_priority
 from penstock.server.dashboard import words
-from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
 from penstock.server.dashboard.pages.jobs import filter_of
 from penstock.server.http.problems import Problem
 
@@ -28,7 +28,7 @@ ACTIONS: dict[Action, str] = {
 
 
 @section.page("/jobs/change", "Change jobs", under="/jobs")
-async def change(look: Look) -> Context:
+async def change(look: Look) -> Contents:
     if not look.session.operates:
         raise Problem(403, "you may look, but not change anything")
     action = _action(look.query.get("action"))
@@ -65,7 +65,7 @@ async def start(look: Look, form: Form) -> Done:
 
 
 @section.page("/operations/{id}", "Operation", under="/audit")
-async def operation(look: Look) -> Context:
+async def operation(look: Look) -> Contents:
     found = await look.run(commands.GetOperation(_id(look)))
     if found is None:
         raise Problem(404, "there is no such operation")

@@ -8,7 +8,7 @@ from penstock.engine import commands
 from penstock.engine.commands import ErrorGroup
 from penstock.errors import InvalidInput
 from penstock.server.dashboard.charts import SPANS
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Contents, Look, Section
 
 section = Section()
 
@@ -35,7 +35,7 @@ class ErrorRow(NamedTuple):
 
 
 @section.page("/errors", "Errors", icon="errors")
-async def errors(look: Look) -> Context:
+async def errors(look: Look) -> Contents:
     over = look.query.get("over") or "24h"
     if over not in _SPANS:
         raise InvalidInput("over", f"must be one of {', '.join(_SPANS)}, not {over!r}")

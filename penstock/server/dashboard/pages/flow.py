@@ -6,7 +6,7 @@ from uuid import UUID
 
 from penstock.engine import commands
 from penstock.server.dashboard import graph
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Contents, Look, Section
 from penstock.server.http.problems import not_found
 
 section = Section()
@@ -16,7 +16,7 @@ MOST = 1000
 
 
 @section.page("/flows/{id}", "Flow", under="/jobs")
-async def flow(look: Look) -> Context:
+async def flow(look: Look) -> Contents:
     try:
         id = UUID(look.path["id"])
     except ValueError:

@@ -12,7 +12,7 @@ from penstock.engine.commands import Operation, RunningJob, TakenStep
 from penstock.errors import InvalidInput
 from penstock.job import Job, JobState
 from penstock.server.dashboard.files import preview_of, read_text
-from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
 from penstock.server.dashboard.values import MOST, beginning, shown
 from penstock.server.http.problems import not_found
 
@@ -59,7 +59,7 @@ def _reveals(look: Look) -> bool:
 
 
 @section.page("/jobs/{id}", "Job", under="/jobs", record=record)
-async def job(look: Look) -> Context:
+async def job(look: Look) -> Contents:
     job = await look.run(commands.GetJob(_id(look)))
     if job is None:
         raise not_found()

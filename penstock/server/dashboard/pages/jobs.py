@@ -13,7 +13,7 @@ from penstock.errors import InvalidInput
 from penstock.job import JobState
 from penstock.jobs import checked_filter
 from penstock.server.dashboard.address import path_with
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Contents, Look, Section
 
 section = Section()
 
@@ -25,7 +25,7 @@ _ID = re.compile(r"[0-9a-fA-F-]{8,36}")
 
 
 @section.page("/jobs", "Jobs", icon="jobs")
-async def jobs(look: Look) -> Context:
+async def jobs(look: Look) -> Contents:
     wanted = look.query.get("q", "").strip()
     if wanted:
         return {"go_to": _found(wanted, look.services.app.kinds)}

@@ -8,7 +8,7 @@ from penstock.engine import commands
 from penstock.engine.commands import LiveWorker, Queue, SummedRuns
 from penstock.server.dashboard import words
 from penstock.server.dashboard.charts import SPANS, charts_of, steps_of
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Contents, Look, Section
 
 section = Section()
 
@@ -57,7 +57,7 @@ class QueueRow:
 
 
 @section.page("/", "Overview", icon="overview")
-async def overview(look: Look) -> Context:
+async def overview(look: Look) -> Contents:
     found, workers = await queues_and_workers(look)
     queues = queue_rows(found, workers)
     over, steps = await steps_of(look)

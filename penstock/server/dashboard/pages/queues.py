@@ -6,7 +6,7 @@ from penstock.engine import commands
 from penstock.errors import InvalidInput
 from penstock.queue import Settings
 from penstock.server.dashboard.charts import SPANS, charts_of, depth_of, steps_of
-from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
 from penstock.server.dashboard.pages.overview import queue_rows, queues_and_workers
 from penstock.server.http.problems import Problem
 
@@ -70,12 +70,12 @@ def _path(name: str) -> str:
 
 
 @section.page("/queues", "Queues", icon="queues")
-async def queues(look: Look) -> Context:
+async def queues(look: Look) -> Contents:
     return {"queues": queue_rows(*await queues_and_workers(look))}
 
 
 @section.page("/queues/{name:path}", "Queue", under="/queues")
-async def queue(look: Look) -> Context:
+async def queue(look: Look) -> Contents:
     name = look.path["name"]
     found, workers = await queues_and_workers(look)
     here = next((each for each in found if each.name == name), None)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from penstock.cron import RecordedSchedule, next_tick
 from penstock.engine import commands
 from penstock.errors import InvalidInput
-from penstock.server.dashboard.page import Context, Done, Form, Look, Section
+from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
 
 section = Section()
 
@@ -22,7 +22,7 @@ class ScheduleRow(NamedTuple):
 
 
 @section.page("/schedules", "Schedules", icon="schedules")
-async def schedules(look: Look) -> Context:
+async def schedules(look: Look) -> Contents:
     after = look.text("after") or ""
     recorded = await look.run(commands.ListSchedules(after=after, most=ON_A_PAGE + 1))
     shown = recorded.schedules[:ON_A_PAGE]

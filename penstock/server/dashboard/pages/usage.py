@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from penstock.engine import commands
 from penstock.engine.commands import UsageSum
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Contents, Look, Section
 
 section = Section()
 
@@ -15,7 +15,7 @@ MOST = 200
 
 
 @section.page("/usage", "Usage", icon="usage")
-async def usage(look: Look) -> Context:
+async def usage(look: Look) -> Contents:
     org = look.text("org")
     since = datetime.now(UTC).date() - timedelta(days=DAYS - 1)
     sums = await look.run(commands.SumUsage(since, org))

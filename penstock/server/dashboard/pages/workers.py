@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from penstock.engine import commands
 from penstock.engine.commands import LiveWorker
-from penstock.server.dashboard.page import Context, Look, Section
+from penstock.server.dashboard.page import Contents, Look, Section
 
 section = Section()
 
@@ -21,7 +21,7 @@ class Host(NamedTuple):
 
 
 @section.page("/workers", "Workers", icon="workers")
-async def workers(look: Look) -> Context:
+async def workers(look: Look) -> Contents:
     found = await look.run(commands.Workers())
     by_host: dict[str, list[LiveWorker]] = {}
     for worker in found:
