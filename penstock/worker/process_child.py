@@ -19,6 +19,7 @@ from typing import Any
 from penstock.arguments import Arguments
 from penstock.backoff import RetryRule
 from penstock.context import Context, SyncContext
+from penstock.engine.faults import answering_within
 from penstock.engine.protocol import Engine, Place
 from penstock.errors import StaleArguments
 from penstock.job import ClaimedJob, Lease
@@ -52,13 +53,16 @@ def serve(connection: Connection, worker: int) -> None:
     _end_with(worker)
     # Ctrl-C reaches the whole terminal; what to do about it is the worker's business
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # as in the worker: while the database is away a handler waits
+    with answering_within(None):
+        context = contextvars.copy_context()
     while True:
         try:
             order: Order = connection.recv()
         except (EOFError, OSError):
             return
         # a context of its own: what one job's handler sets must not be there for the next
-        run = contextvars.copy_context().run
+        run = context.copy().run
         ending = run(_run, order, lambda report: connection.send(("progress", report)))
         with contextlib.suppress(OSError):
             connection.send(("ended", ending))

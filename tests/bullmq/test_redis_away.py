@@ -5,15 +5,21 @@ import re
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock import Flow, Handler, Penstock
 from penstock.engine.faults import answering_within
-from penstock.errors import DatabaseUnavailable
+from penstock.errors import DatabaseUnavailable, PenstockError
 from penstock.server import ServerSettings
+from tests.bullmq import in_process
 from tests.kit.redis import free_port, fresh_redis, start_valkey
 from tests.kit.serving import KEY
+from tests.kit.until import soon, until
+from tests.kit.wire import wire_to
+from tests.kit.working import working
 from tests.server.api import asking
 
 TIMEOUT = 0.3
@@ -25,16 +31,16 @@ class Server:
     """Of one test, which may end it or freeze it."""
 
     def __init__(self) -> None:
-        self._port = free_port()
-        self._process = start_valkey(self._port)
-        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.port = free_port()
+        self._process = start_valkey(self.port)
+        self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def go_down(self) -> None:
         self._process.kill()
         self._process.wait()
 
     def come_back(self) -> None:
-        self._process = start_valkey(self._port)
+        self._process = start_valkey(self.port)
 
     def freeze(self) -> None:
         """It is connected to, and answers nobody."""
@@ -128,7 +134,7 @@ async def test_many_callers_wait_for_each_other(caplog: pytest.LogCaptureFixture
     assert told(caplog) == []
 
 
-async def test_a_handler_waits_until_it_is_back(redis: Server) -> None:
+async def test_whoever_may_wait_waits_until_it_is_back(redis: Server) -> None:
     async with Penstock(redis.url, database_timeout=0.1) as app:
         send = make_send(app)
         with answering_within(None):
@@ -141,6 +147,39 @@ async def test_a_handler_waits_until_it_is_back(redis: Server) -> None:
         assert not enqueueing.done()
         redis.come_back()
         assert (await enqueueing).created
+
+
+async def test_a_thread_that_waits_ends_with_its_application(redis: Server) -> None:
+    app = Penstock(redis.url)
+    send = make_send(app)
+    await asyncio.to_thread(send.enqueue, 0)
+    redis.go_down()
+    with answering_within(None):
+        waiting = asyncio.ensure_future(asyncio.to_thread(send.enqueue, 1))
+    await until(lambda: app.engine.outage.known)
+    await asyncio.to_thread(app.close)
+    with pytest.raises(PenstockError, match="until the application was closed"):
+        await soon(asyncio.shield(waiting))
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["in the worker", "in a process of its own"])
+@pytest.mark.parametrize("function", [in_process.step_and_enqueue, in_process.step_and_enqueue_async])
+async def test_a_handler_waits_until_it_is_back(
+    redis: Server, tmp_path: Path, function: Callable[..., Any], isolate: bool
+) -> None:
+    """It costs no attempt, and the step and the jobs that follow are there once."""
+    began, go, tried = in_process.signs(str(tmp_path))
+    async with wire_to(redis.port) as wire, Penstock(f"redis://{wire.address.removeprefix('http://')}/0") as app:
+        after = app.job(kind="after")(lambda: None)
+        job = await app.job(isolate=isolate, max_attempts=1)(function).aenqueue(str(tmp_path))
+        async with working(app, {"default": 1}):
+            await until(began.exists)
+            wire.cut()
+            go.touch()
+            await until(tried.exists)
+            wire.heal()
+            assert await job.aresult(timeout=20) == "of attempt 1"
+        assert [each.kind for each in (await app.jobs.alist(kind=after.kind)).jobs] == ["after"]
 
 
 @pytest.fixture

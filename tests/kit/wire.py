@@ -20,6 +20,12 @@ class Wire:
         for line in self._lines:
             line.cancel()
 
+    async def end(self) -> None:
+        """Cuts it for good, and leaves no connection behind."""
+        lines = list(self._lines)
+        self.cut()
+        await asyncio.gather(*lines, return_exceptions=True)
+
     def heal(self) -> None:
         self._whole = True
 
@@ -52,10 +58,11 @@ class Wire:
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            # first: cancelled while it waits for the pumps, it would leave this one open
+            to_there.transport.abort()
             for pump in pumps:
                 pump.cancel()
             await asyncio.gather(*pumps, return_exceptions=True)
-            to_there.transport.abort()
 
     async def _pump(
         self, line: "asyncio.Task[None]", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -78,5 +85,5 @@ async def wire_to(port: int) -> AsyncIterator[Wire]:
         yield wire
     finally:
         server.close()
-        wire.cut()
+        await wire.end()
         await server.wait_closed()

@@ -40,7 +40,7 @@ from penstock.engine.bullmq.session import Session
 from penstock.engine.bullmq.together import complete_and_enqueue
 from penstock.engine.bullmq.wait import until_final
 from penstock.engine.commands.command import Command
-from penstock.engine.faults import Faults, Outage
+from penstock.engine.faults import UNSET, Faults, Outage, within
 from penstock.engine.protocol import Capabilities, Ears
 from penstock.job import Enqueued, Held, Job, Work
 from penstock.keeper import Keeper
@@ -173,6 +173,10 @@ ANSWERS: dict[type[Command[Any]], Answer] = {
 """What it can be asked for. The rest is refused by name."""
 
 
+_ANSWER_TIMEOUT = 10.0
+"""Seconds after which a handler in a process of its own gives up a connection, to ask again on another."""
+
+
 class BullmqEngine:
     """`url` is redis://…, rediss://… or redis+cluster://…, with ?prefix=… where BullMQ's keys have another."""
 
@@ -194,7 +198,7 @@ class BullmqEngine:
         self._connections = connections
         self._timeout = timeout
         self._works = False
-        """For a worker, whose loops try again."""
+        """Of a worker, whose loops try again."""
         self._was_in = False
         """Whether Redis has ever answered here: a certificate or a password may become wrong for a while, later on."""
         self._hands = Hands()
@@ -224,10 +228,12 @@ class BullmqEngine:
         return self._portal.run(self.arun(command))
 
     async def _told(self, ask: Callable[[], Awaitable[R]], *, repeatable: bool) -> R:
-        """Says once when Redis is away, and when it is back. Workers try again by themselves; others wait for it here,
-        for as long as their timeout is."""
+        """Says once when Redis is away, and when it is back. A worker's loops try again by themselves; others wait
+        here: its handlers until it is back, anybody else for as long as their timeout is."""
         began, pause = time.monotonic(), 0.02
         seconds = self.session().timeout
+        # a handler says in its context that it waits, also on the worker's own engine
+        at_once = within.get() is UNSET and (self._works or seconds is None)
         while True:
             try:
                 given = await ask()
@@ -237,7 +243,7 @@ class BullmqEngine:
                     raise refused from error
                 reason = str(refused or " ".join(str(error).split()))
                 self.outage.begin(reason)
-                if self._works or (seconds is None and (self._timeout is None or not repeatable)):
+                if at_once or (seconds is None and not repeatable):
                     raise
                 if seconds is not None:
                     tried = time.monotonic() - began
@@ -320,4 +326,4 @@ class BullmqPlace:
     url: str = field(repr=False)
 
     def engine(self) -> BullmqEngine:
-        return BullmqEngine(self.url, connections=4)
+        return BullmqEngine(self.url, connections=4, timeout=_ANSWER_TIMEOUT)

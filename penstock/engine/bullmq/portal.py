@@ -4,7 +4,10 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import CancelledError
 from typing import Any, TypeVar
+
+from penstock.errors import PenstockError
 
 T = TypeVar("T")
 
@@ -17,7 +20,10 @@ class Portal:
         self._running: tuple[int, asyncio.AbstractEventLoop, threading.Thread] | None = None
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop()).result()
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop()).result()
+        except CancelledError:
+            raise PenstockError("Redis was waited for until the application was closed") from None
 
     @property
     def open(self) -> bool:
@@ -37,6 +43,15 @@ class Portal:
             running, self._running = self._running, None
         if running is not None and running[0] == os.getpid():
             _, loop, thread = running
+            # a thread that waits here for Redis would wait for ever, and its process with it
+            asyncio.run_coroutine_threadsafe(_end_all(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+async def _end_all() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
