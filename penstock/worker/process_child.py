@@ -104,7 +104,8 @@ def _run_sync(
 
     try:
         signal.signal(signal.SIGTERM, interrupt)
-        ending = ending_of(function(*([ctx] if takes_context else []), *args, **kwargs))
+        with ctx.handling():
+            ending = ending_of(function(*([ctx] if takes_context else []), *args, **kwargs))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if ctx.completes_itself and isinstance(ending, Succeeded):
             ctx.complete(ending.output)
@@ -131,7 +132,8 @@ async def _run_async(
 
     loop.add_signal_handler(signal.SIGTERM, interrupt)
     try:
-        ending = ending_of(await function(*([ctx] if takes_context else []), *args, **kwargs))
+        with ctx.handling():
+            ending = ending_of(await function(*([ctx] if takes_context else []), *args, **kwargs))
         if ctx.completes_itself and isinstance(ending, Succeeded):
             await ctx.complete(ending.output)
             return Settled()

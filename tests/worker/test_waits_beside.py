@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from penstock import Context, Penstock, SyncContext
+from penstock import Context, Penstock, PenstockError, SyncContext
 from penstock.job import JobState
-from penstock.testing import adrain
+from penstock.testing import adrain, run_inline
+from tests.worker import in_process
 
 
 async def by_gather(ctx: Context) -> None:
@@ -87,6 +88,17 @@ async def test_a_wait_that_is_not_the_handlers_own_is_refused_before_it_is_writt
         # failed, and nothing waits: it would, for what its handler no longer asks for
         assert job.state is JobState.FAILED, way
         assert re.search(BESIDE, job.errors[-1]["error"]), way
+
+
+async def test_in_a_process_and_inline_what_is_done_in_a_task_is_refused_though_the_runner_is_below_the_loop(
+    app: Penstock,
+) -> None:
+    wait = app.job(isolate=True, max_attempts=1)(in_process.wait_in_a_task)
+    assert re.search(BESIDE, await failure_of(app, wait))
+    with pytest.raises(PenstockError, match=BESIDE):
+        await asyncio.to_thread(run_inline, wait)
+    take = app.job(isolate=True, max_attempts=1)(in_process.take_in_tasks)
+    assert "uuid() is told apart from others of its kind by its order" in await failure_of(app, take)
 
 
 async def test_waits_below_the_handler_are_its_own_and_so_are_those_under_a_middleware(app: Penstock) -> None:
