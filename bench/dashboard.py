@@ -43,8 +43,8 @@ from penstock import Penstock, embedded
 from penstock.engine import commands
 from penstock.engine.postgres.migrate import migrate_on
 from penstock.server import Server, ServerSettings
+from penstock.server.dashboard.answers import SharedAnswers
 from penstock.server.dashboard.dashboard import NAVIGATION
-from penstock.server.dashboard.looks import Looks
 
 FOLDER = ROOT / ".cache" / "bench-dashboard-postgres"
 RESULTS = ROOT / "bench" / "results" / "dashboard.json"
@@ -247,16 +247,16 @@ async def measure(url: str, flow: str, seconds: float, console: Console, times: 
 @contextmanager
 def asking_anew() -> Iterator[None]:
     """What others may share for ten seconds is asked for at each look: or the first one's answer would be measured."""
-    run = Looks.run
+    run = SharedAnswers.run
 
-    async def run_anew(looks: Looks, command: Any, **_: Any) -> Any:
-        return await run(looks, command, fresh=True, good_for=0.0)
+    async def run_anew(answers: SharedAnswers, command: Any, **_: Any) -> Any:
+        return await run(answers, command, fresh=True, good_for=0.0)
 
-    Looks.run = run_anew  # type: ignore[method-assign,assignment]
+    SharedAnswers.run = run_anew  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        Looks.run = run  # type: ignore[method-assign]
+        SharedAnswers.run = run  # type: ignore[method-assign]
 
 
 async def cancel_many(app: Penstock) -> dict[str, float]:

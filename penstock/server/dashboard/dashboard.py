@@ -11,10 +11,10 @@ from starlette.routing import Match, Route
 
 from penstock.server.dashboard import access, assets, events
 from penstock.server.dashboard.address import redirect, safe_path
+from penstock.server.dashboard.answers import SharedAnswers
 from penstock.server.dashboard.files import preview
 from penstock.server.dashboard.headers import HEADERS
 from penstock.server.dashboard.live import Live
-from penstock.server.dashboard.looks import Looks
 from penstock.server.dashboard.page import Action, Look, Page, checked_text
 from penstock.server.dashboard.pages import SECTIONS
 from penstock.server.dashboard.render import FORM_TOKEN, render
@@ -38,8 +38,8 @@ class Dashboard:
         self.services = services
         self.sessions = Sessions(services.settings)
         self.sign_in = SignIn(services, self.sessions)
-        self.looks = Looks(services.app.database)
-        self.live = Live(self._look_of, self.looks)
+        self.answers = SharedAnswers(services.app.database)
+        self.live = Live(self._look_of, self.answers)
         self._on_record: dict[tuple[str, tuple[str, ...], str], None] = {}
         self._pages = [(Route(page.path, self._shows(page), methods=["GET"]), page) for page in _PAGES]
 
@@ -69,7 +69,7 @@ class Dashboard:
             session = access.session_of(request, self.sessions)
             if session is None:
                 return access.to_sign_in(request)
-            look = Look(self.services, session, request.path_params, request.query_params, self.looks)
+            look = Look(self.services, session, request.path_params, request.query_params, self.answers)
             said = self.sessions.unwrap(request.cookies.get(access.cookie(access.SAID)))
             try:
                 await self._record(page, look, request.url.query)
@@ -114,7 +114,7 @@ class Dashboard:
 
     def _problem(self, problem: Problem, page: Page, session: Session, back: str | None = None) -> Response:
         """With a way back: to where a form was sent from, or to the page's place in the navigation."""
-        look = Look(self.services, session, {}, QueryParams(), self.looks)
+        look = Look(self.services, session, {}, QueryParams(), self.answers)
         above = page.under or page.path
         way = (back, "Back") if back else next((each.path, each.title) for each in NAVIGATION if each.path == above)
         context = {**self._around(page, look), "problem": problem, "back": way}
@@ -146,7 +146,7 @@ class Dashboard:
                     raise Problem(403, "you may look, but not change anything")
                 for name, value in form.items():
                     checked_text(name, value)
-                look = Look(self.services, session, request.path_params, request.query_params, self.looks)
+                look = Look(self.services, session, request.path_params, request.query_params, self.answers)
                 done = await action.act(look, form)
             except Exception as error:
                 page, back = self._asked_on(request)
@@ -177,7 +177,7 @@ class Dashboard:
         if found is None:
             return Problem(404, "there is no such page").response()
         page, parameters = found
-        look = Look(self.services, session, parameters, QueryParams(query), self.looks, live=True)
+        look = Look(self.services, session, parameters, QueryParams(query), self.answers, live=True)
         try:
             await self._record(page, look, query)
         except Exception as error:
@@ -190,7 +190,7 @@ class Dashboard:
         if found is None:
             return None
         page, parameters = found
-        look = Look(self.services, session, parameters, QueryParams(query), self.looks, live=True)
+        look = Look(self.services, session, parameters, QueryParams(query), self.answers, live=True)
         return page, look, self._around(page, look)
 
     def _page_at(self, path: str) -> tuple[Page, Mapping[str, str]] | None:

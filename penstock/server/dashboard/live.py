@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from penstock.engine.loop import Loop
-from penstock.server.dashboard.looks import Looks
+from penstock.server.dashboard.answers import SharedAnswers
 from penstock.server.dashboard.page import Look, Page
 from penstock.server.dashboard.render import render_regions
 from penstock.server.dashboard.session import Session
@@ -84,10 +84,10 @@ FindPage = Callable[[str, str, Session], tuple[Page, Look, Mapping[str, Any]] | 
 class Live(Loop):
     name = "looking at open pages"
 
-    def __init__(self, find: FindPage, looks: Looks) -> None:
+    def __init__(self, find: FindPage, answers: SharedAnswers) -> None:
         super().__init__()
         self._find = find
-        self._looks = looks
+        self._answers = answers
         self._topics: dict[View, _Topic] = {}
         self._somebody = asyncio.Event()
         self._leaving = False
@@ -138,9 +138,9 @@ class Live(Loop):
                 await self._somebody.wait()
             began = clock()
             for view, topic in list(self._topics.items()):
-                before = self._looks.count
+                before = self._answers.count
                 await self._look(view, topic)
-                await asyncio.sleep((self._looks.count - before) / QUERIES)
+                await asyncio.sleep((self._answers.count - before) / QUERIES)
             await asyncio.sleep(max(0.0, began + EVERY - clock()))
 
     async def _look(self, view: View, topic: _Topic) -> None:

@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from penstock.engine.commands.command import Command
 from penstock.errors import InvalidInput
 from penstock.operations import Operator
-from penstock.server.dashboard.looks import FRESH, Looks
+from penstock.server.dashboard.answers import FRESH, SharedAnswers
 from penstock.server.dashboard.session import Session
 from penstock.server.dependencies import Services
 
@@ -28,7 +28,7 @@ class Look:
     session: Session
     path: Mapping[str, str]
     query: QueryParams
-    looks: Looks
+    answers: SharedAnswers
     live: bool = False
     """It is looked at again because it is open somewhere: then an answer of this second will do."""
 
@@ -44,7 +44,7 @@ class Look:
     async def run(self, command: Command[T], *, good_for: float = FRESH) -> T:
         """Asks the engine. Pages that are open ask once a second together, not each for itself; what changes less often
         is `good_for` longer."""
-        return await self.looks.run(command, fresh=not self.live and good_for <= FRESH, good_for=good_for)
+        return await self.answers.run(command, fresh=not self.live and good_for <= FRESH, good_for=good_for)
 
 
 def checked_text(name: str, text: str) -> str:

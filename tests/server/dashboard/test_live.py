@@ -139,7 +139,7 @@ async def test_a_hundred_open_pages_ask_the_database_less_than_five_times_a_seco
     """Of a few kinds: those that show the same share one look, and all have one budget."""
     await sign_in(site)
     assert site.server.dashboard is not None
-    live, looks = site.server.dashboard.live, site.server.dashboard.looks
+    live, answers = site.server.dashboard.live, site.server.dashboard.answers
     pages = ["/", "/", "/", "/", "/", "/queues", "/queues", "/jobs", "/jobs?state=failed", "/jobs?kind=work"]
     told = 0
 
@@ -153,9 +153,9 @@ async def test_a_hundred_open_pages_ask_the_database_less_than_five_times_a_seco
     try:
         await until(lambda: live.watchers == 100 and told >= 100)
         clock = asyncio.get_running_loop().time
-        began, before = clock(), looks.count
-        await until(lambda: looks.count >= before + 5)
-        assert (looks.count - before) / (clock() - began) < QUERIES + 1
+        began, before = clock(), answers.count
+        await until(lambda: answers.count >= before + 5)
+        assert (answers.count - before) / (clock() - began) < QUERIES + 1
     finally:
         for task in tasks:
             task.cancel()

@@ -17,7 +17,7 @@ FRESH = 0.9
 _KEPT = 1000
 
 
-class Looks:
+class SharedAnswers:
     """Runs commands that only read. `count` is how many it has run."""
 
     def __init__(self, engine: PostgresEngine, clock: Callable[[], float] = time.monotonic) -> None:
