@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock import Flow, Penstock
+from penstock.job import JobState
 from tests.server.api import Api
 
 
@@ -67,6 +68,31 @@ async def test_a_choice_that_is_none_is_named(api: Api, app: Penstock, choice: d
     answer = await api.service.post("/api/jobs", {"kind": "work", **choice})
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["field"] == field
+    assert (await app.jobs.alist()).jobs == []
+
+
+async def test_each_job_of_a_batch_has_its_own_choices(api: Api, app: Penstock) -> None:
+    later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    jobs = [{"kind": "work"}, {"kind": "work", "run_at": later.isoformat(), "priority": 7, "queue": "nightly"}]
+    headers = {"Idempotency-Key": "night"}
+    answer = await api.service.post("/api/jobs/batch", {"jobs": jobs}, headers=headers)
+    assert answer.status_code == 202, answer.text
+    at_once, nightly = [await app.jobs.aget(each["id"]) for each in answer.json()["jobs"]]
+    assert (at_once.state, at_once.priority, at_once.queue) == (JobState.READY, 0, "default")
+    assert (nightly.state, nightly.priority, nightly.queue) == (JobState.SCHEDULED, 7, "nightly")
+    assert nightly.run_at == later
+    again = await api.service.post("/api/jobs/batch", {"jobs": jobs}, headers=headers)
+    assert again.json()["jobs"] == answer.json()["jobs"]
+    other = [jobs[0], {**jobs[1], "priority": 1}]
+    assert (await api.service.post("/api/jobs/batch", {"jobs": other}, headers=headers)).status_code == 422
+
+
+async def test_a_choice_of_a_batch_is_refused_by_its_place(api: Api, app: Penstock) -> None:
+    jobs = [{"kind": "work"}, {"kind": "work", "delay": 1e300}]
+    refused = await api.service.post("/api/jobs/batch", {"jobs": jobs})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "jobs.1.delay")
+    forbidden = await api.user().post("/api/jobs/batch", {"jobs": [{"kind": "work", "delay": 1}]})
+    assert (forbidden.status_code, forbidden.json()["detail"]) == (403, "delay: only the service chooses it")
     assert (await app.jobs.alist()).jobs == []
 
 

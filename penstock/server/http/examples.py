@@ -66,7 +66,7 @@ EXAMPLES: dict[str, Any] = {
     "BatchRequest": {
         "jobs": [
             {"kind": "export_pdf", "args": {"document_id": "d1"}},
-            {"kind": "export_pdf", "args": {"document_id": "d2"}},
+            {"kind": "export_pdf", "args": {"document_id": "d2"}, "delay": 60},
         ]
     },
     "StartedBatch": {

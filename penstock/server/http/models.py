@@ -100,14 +100,9 @@ class Request(BaseModel):
         return InitErrorDetails(type=said, loc=where, input=error["input"])
 
 
-class StartRequest(Request):
-    kind: Text = Field(description="The kind of job, or the name of a flow.", examples=["export_pdf"])
+class BatchItem(Request):
+    kind: Text = Field(description="The kind of job.", examples=["export_pdf"])
     args: dict[str, Any] = Field(default={}, description="Its arguments.", examples=[{"document_id": "d1"}])
-    org: Text | None = Field(default=None, description="Shares the job with an organisation of yours.")
-    owner: Text | None = Field(default=None, description="On whose behalf; for the service only.")
-    quota: YesOrNo = Field(
-        default=True, description="False: it does not count against the owner's quota; for the service only."
-    )
     run_at: Moment | None = Field(default=None, description="Not before then; for the service only.")
     delay: Annotated[float, Field(ge=0), Numeric] | None = Field(
         default=None, description="Seconds until it may run; for the service only."
@@ -118,9 +113,13 @@ class StartRequest(Request):
     queue: Text | None = Field(default=None, description="Instead of the kind's own; for the service only.")
 
 
-class BatchItem(Request):
-    kind: Text = Field(examples=["export_pdf"])
-    args: dict[str, Any] = Field(default={}, examples=[{"document_id": "d1"}])
+class StartRequest(BatchItem):
+    kind: Text = Field(description="The kind of job, or the name of a flow.", examples=["export_pdf"])
+    org: Text | None = Field(default=None, description="Shares the job with an organisation of yours.")
+    owner: Text | None = Field(default=None, description="On whose behalf; for the service only.")
+    quota: YesOrNo = Field(
+        default=True, description="False: it does not count against the owner's quota; for the service only."
+    )
 
 
 class BatchRequest(Request):

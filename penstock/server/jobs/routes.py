@@ -54,7 +54,6 @@ async def refuse_method() -> Response:
     responses=problems(403, 429, 507),
 )
 async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
-    choices = start.Chosen(run_at=body.run_at, delay=body.delay, priority=body.priority, queue=body.queue)
     started = await start.start(
         shared.app,
         caller,
@@ -64,10 +63,14 @@ async def start_job(body: models.StartRequest, caller: Caller, shared: Shared, k
         org=body.org,
         key=key,
         counts=body.quota,
-        choices=choices,
+        choices=_choices(body),
     )
     answer = {"id": started.id, "state": started.state, "created": started.created}
     return Response(encode(answer), 202, {"Location": f"/api/jobs/{started.id}"}, _JSON)
+
+
+def _choices(asked: models.BatchItem) -> start.Chosen:
+    return start.Chosen(run_at=asked.run_at, delay=asked.delay, priority=asked.priority, queue=asked.queue)
 
 
 @router.post(
@@ -82,7 +85,14 @@ async def start_batch(
 ) -> Response:
     items = [(item.kind, item.args) for item in body.jobs]
     batch, *jobs = await start.start_batch(
-        shared.app, caller, items, owner=body.owner, org=body.org, key=key, counts=body.quota
+        shared.app,
+        caller,
+        items,
+        owner=body.owner,
+        org=body.org,
+        key=key,
+        counts=body.quota,
+        choices=[_choices(item) for item in body.jobs],
     )
     answer = {
         "id": batch.id,

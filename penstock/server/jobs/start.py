@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 from uuid import UUID
 
 import msgspec
@@ -57,7 +57,7 @@ async def start(
     arguments or, where they say more than the request did, for what was `asked`."""
     known = _known(app, caller, kind)
     _refuse_closed(caller, known, owner, counts=counts)
-    chosen: Choices = {name: value for name, value in (choices or {}).items() if value is not None}  # type: ignore[assignment]
+    chosen = _only_chosen(choices)
     _refuse_choices(caller, known, chosen)
     if isinstance(known, FlowMaker):
         whose = owner if caller.is_service else _subject_in(caller, org)
@@ -172,16 +172,19 @@ async def start_batch(
     org: str | None = None,
     key: str | None = None,
     counts: bool = True,
+    choices: Sequence[Chosen] | None = None,
 ) -> list[Enqueued]:
     """The batch, then its jobs in their order; of one whose key was used before, those that are still known. It goes on
-    when one of them fails."""
-    prepared = await compose(lambda: _prepare(app, caller, items, owner, counts=counts))
+    when one of them fails. `choices` are those of each item."""
+    chosen = [_only_chosen(each) for each in choices] if choices else [Choices()] * len(items)
+    prepared = await compose(lambda: _prepare(app, caller, items, chosen, owner, counts=counts))
     if caller.is_service:
         flow = Flow(policy="continue")
         for job in prepared:
             flow.add(replace(job, unique_key=None))
         jobs = [for_tenant(job, owner, org) for job in flow.jobs()]
-        jobs[0] = _keyed(jobs[0], key, _stands_for("batch", items, org, counts=counts))
+        stands_for = _stands_for("batch", items, org, counts=counts)
+        jobs[0] = _keyed(jobs[0], key, stands_for | {"choices": chosen} if any(chosen) else stands_for)
         batch, *members = await _enqueue(app, jobs, owner, counts=counts)
         if not batch.created:
             earlier = await app.engine.arun(commands.ListJobs({"parent": str(batch.id)}, None, len(items)))
@@ -194,16 +197,23 @@ async def start_batch(
 
 
 def _prepare(
-    app: Penstock, caller: Identity, items: Sequence[tuple[str, Mapping[str, Any]]], owner: str | None, *, counts: bool
+    app: Penstock,
+    caller: Identity,
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+    choices: Sequence[Choices],
+    owner: str | None,
+    *,
+    counts: bool,
 ) -> list[NewJob]:
     prepared: list[NewJob] = []
-    for place, (kind, args) in enumerate(items):
+    for place, ((kind, args), chosen) in enumerate(zip(items, choices, strict=True)):
         with _naming_args(f"jobs.{place}."):
             known = _known(app, caller, kind)
             if isinstance(known, FlowMaker):
                 raise InvalidInput("kind", f"{kind!r} is a flow, which cannot be part of a batch")
             _refuse_closed(caller, known, owner, counts=counts)
-            prepared.append(known.prepare(**args))
+            _refuse_choices(caller, known, chosen)
+            prepared.append(_using(known, chosen).prepare(**args))
     return prepared
 
 
@@ -244,6 +254,11 @@ def _refuse_closed(
         raise NotAllowed("owner: only the service starts jobs for others")
     if not counts:
         raise NotAllowed("quota: only the service starts jobs that do not count")
+
+
+def _only_chosen(choices: Chosen | None) -> Choices:
+    chosen = {name: value for name, value in (choices or {}).items() if value is not None}
+    return cast(Choices, chosen)
 
 
 def _refuse_choices(caller: Identity, known: Handler[..., Any] | FlowMaker[...], chosen: Choices) -> None:
