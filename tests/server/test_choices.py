@@ -73,17 +73,18 @@ async def test_a_choice_that_is_none_is_named(api: Api, app: Penstock, choice: d
 
 async def test_each_job_of_a_batch_has_its_own_choices(api: Api, app: Penstock) -> None:
     later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
-    jobs = [{"kind": "work"}, {"kind": "work", "run_at": later.isoformat(), "priority": 7, "queue": "nightly"}]
+    choices = {"run_at": later.isoformat(), "priority": 7, "queue": "nightly"}
+    jobs = [{"kind": "work"}, {"kind": "work", **choices}]
     headers = {"Idempotency-Key": "night"}
     answer = await api.service.post("/api/jobs/batch", {"jobs": jobs}, headers=headers)
     assert answer.status_code == 202, answer.text
-    at_once, nightly = [await app.jobs.aget(each["id"]) for each in answer.json()["jobs"]]
+    nightly, at_once = (await app.jobs.alist(kind="work")).jobs
     assert (at_once.state, at_once.priority, at_once.queue) == (JobState.READY, 0, "default")
     assert (nightly.state, nightly.priority, nightly.queue) == (JobState.SCHEDULED, 7, "nightly")
     assert nightly.run_at == later
     again = await api.service.post("/api/jobs/batch", {"jobs": jobs}, headers=headers)
     assert again.json()["jobs"] == answer.json()["jobs"]
-    other = [jobs[0], {**jobs[1], "priority": 1}]
+    other = [{"kind": "work"}, {"kind": "work", **choices, "priority": 1}]
     assert (await api.service.post("/api/jobs/batch", {"jobs": other}, headers=headers)).status_code == 422
 
 

@@ -250,7 +250,8 @@ async def test_a_reading_that_is_broken_off_leaves_a_line_that_names_the_bookmar
 @pytest.mark.parametrize("cleaning", [0.0, 2.0, 10.0])
 async def test_a_call_takes_no_longer_than_its_budget(cleaning: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long its reading takes, and the upkeep with it, which is left out where there is no time for it."""
-    now, ticks = 0.0, []
+    now = 0.0
+    ticks: list[str] = []
 
     async def atick(self: Penstock, limit: int, budget: float, queues: dict[str, int]) -> list[TickResult]:
         nonlocal now
