@@ -23,7 +23,7 @@ FIRST_PAUSE = 0.02
 LAST_PAUSE = 120.0
 """Seconds between looks of an idle worker that would be told of work: only in case a notification was lost."""
 
-LAST_PAUSE_WITHOUT_NOTICES = 1.0
+LAST_PAUSE_WITHOUT_NOTIFICATIONS = 1.0
 BUSY = 0.5
 """Seconds without running dry after which a worker asks not to be woken: every enqueue would send it a notification."""
 
@@ -95,8 +95,8 @@ class Claimer(Loop):
                 await self._wait(now)
 
     async def _with_work(self, due: Sequence[Lane]) -> Sequence[Lane]:
-        """Those that have jobs, and those that are yet to settle down. Of a worker for a thousand queues every wake and
-        every poll, would be a claim in each: this is one statement, at a tenth of what they take."""
+        """Those that have jobs, and those that are yet to settle down. For a worker of a thousand queues every wake and
+        every poll would be a claim in each: this is one statement, at a tenth of what they take."""
         connected = self._listener.connected
         settled = [lane for lane in due if lane.registered is connected and lane.pause and lane.rate_pause is None]
         if len(settled) < MANY:
@@ -169,7 +169,7 @@ class Claimer(Loop):
 
     def _rest(self, lane: Lane) -> None:
         """Until the next look, which comes later each time."""
-        longest = LAST_PAUSE if self._listener.listening else LAST_PAUSE_WITHOUT_NOTICES
+        longest = LAST_PAUSE if self._listener.listening else LAST_PAUSE_WITHOUT_NOTIFICATIONS
         pause = min(lane.pause or FIRST_PAUSE, longest)
         lane.pause = 2 * pause
         lane.look_at = time.monotonic() + min(pause, lane.rate_pause or longest)

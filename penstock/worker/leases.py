@@ -19,7 +19,7 @@ BUSY_SHARE = 1 / 3
 IDLE_SHARE = 0.8
 """An idle worker has nothing to lose: if its lease runs out it opens another. Fifty at 30 s ask twice a second."""
 
-_WITHOUT_NOTICES = 0.5
+_WITHOUT_NOTIFICATIONS = 0.5
 """Seconds between looks for cancelled jobs where no notification tells of them."""
 
 
@@ -80,12 +80,12 @@ class Leases(Loop):
         while not self._at_once.is_set():
             length = self.length * (BUSY_SHARE if self._busy() else IDLE_SHARE)
             if self._busy() and not self._listener.listening:
-                length = min(length, _WITHOUT_NOTICES)
+                length = min(length, _WITHOUT_NOTIFICATIONS)
             left = max(since, self._listener.heard_at) + length - time.monotonic()
             if left <= 0:
                 break
             # looks up now and then: an idle worker may have become a busy one
-            look_up = self.length * BUSY_SHARE / 4 if self._listener.listening else _WITHOUT_NOTICES
+            look_up = self.length * BUSY_SHARE / 4 if self._listener.listening else _WITHOUT_NOTIFICATIONS
             try:
                 async with asyncio.timeout(min(left, look_up)):
                     await self._at_once.wait()
