@@ -58,23 +58,28 @@ M = TypeVar("M", bound=Middleware)
 H = TypeVar("H", bound=FailureHook)
 E = TypeVar("E", bound=EndHook)
 
-DAYS_KEPT = 7 * 24 * 3600.0
-"""Of an event that nobody waits for yet, in seconds."""
+EVENT_KEPT = 7 * 24 * 3600.0
+"""Seconds that an event is kept which nobody waits for yet."""
 
 
 class Penstock(Declarations):
-    """Where the jobs live: `url`, else the environment's DATABASE_URL, else an embedded Postgres under `folder`.
+    """An application: its handlers, and the place where their jobs are.
 
-    `jobs`, else PENSTOCK_JOBS_URL, is where the jobs are when that is Redis, in the queues of BullMQ: then the database
-    has tables of the application's own and records of files, and if none is named there is one only for such tables.
-    The `url` may be Redis, too.
-    The embedded one is migrated by itself; for any other run `penstock migrate`, or pass migrate=True.
-    Files of jobs go to `artifacts`, a folder or s3://bucket…, else PENSTOCK_ARTIFACTS, else a folder under `folder`;
-    `artifacts_kept` seconds, unless a job says otherwise.
-    `database_timeout`, else PENSTOCK_DATABASE_TIMEOUT, else 5: seconds after which DatabaseUnavailable is raised when
-    the database cannot be reached, or answers nobody. Workers, and handlers that they run, wait for it instead.
-    `needs`: what its handlers ask of the engine, such as "durable_waits" or "transactions", by the names in
-    `engine.capabilities`. Workers and servers refuse to start where the jobs are in an engine that lacks one of them.
+    `url` is the database; without it DATABASE_URL is, and without that an embedded Postgres under `folder`. The
+    embedded one is migrated by itself. For any other run `penstock migrate`, or pass migrate=True.
+
+    `jobs`, else PENSTOCK_JOBS_URL, is the address of a Redis when the jobs are to be in queues of BullMQ. The database
+    then has the application's own tables and the records of its files; when none is named, an embedded one is started
+    only for such tables. With a Redis as `url` there is a database only if DATABASE_URL names one.
+
+    Files of jobs are kept in `artifacts`, a folder or s3://bucket…, else in PENSTOCK_ARTIFACTS, else in a folder under
+    `folder`. `artifacts_kept` says for how many seconds, unless a job says otherwise.
+
+    When the database cannot be reached, or answers nobody, DatabaseUnavailable is raised after `database_timeout`
+    seconds, else PENSTOCK_DATABASE_TIMEOUT, else 5. Workers, and the handlers that they run, wait for it instead.
+
+    `needs` names what the handlers ask of the engine, such as "durable_waits" or "transactions": see
+    `engine.capabilities`. Workers and servers refuse to start when the jobs' engine lacks one of them.
 
     ```python
     app = Penstock()
@@ -144,8 +149,8 @@ class Penstock(Declarations):
 
     @property
     def has_database(self) -> bool:
-        """Whether there is one: its jobs may be elsewhere. The embedded one is started for them, or for tables of the
-        application's own, and not for nothing."""
+        """Whether there is a database: the jobs may be in Redis. An embedded one is started only when it has the jobs,
+        or tables of the application's own."""
         here = self.engine is self._database
         return here or self.home.named or (not self._only_jobs and bool(self.home.migrations))
 
@@ -232,11 +237,11 @@ class Penstock(Declarations):
         return JobHandles(self.engine, await self.engine.aenqueue(known, connection))
 
     def emit(
-        self, event: str, *, key: str = "", payload: object = None, keep: float = DAYS_KEPT, connection: object = None
+        self, event: str, *, key: str = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
     ) -> UUID | None:
-        """Tells the job that waits for it (`ctx.wait_for(event, key=…)`), or the first to wait for it within `keep`
-        seconds; each event is had by one. With `connection` it is part of the caller's transaction. Gives the job that
-        has it, None when it is kept.
+        """Sends an event to the job that waits for it, by `ctx.wait_for(event, key=…)`. When none does, it is kept for
+        `keep` seconds, for the first that will. Each event goes to one job. With `connection` it is part of the
+        caller's transaction. Returns the id of the job that received it, None when it is kept.
 
         ```python
         app.emit("paid", key="order-7", payload={"amount": 12})
@@ -248,7 +253,7 @@ class Penstock(Declarations):
         return self.engine.run(emitted)
 
     async def aemit(
-        self, event: str, *, key: str = "", payload: object = None, keep: float = DAYS_KEPT, connection: object = None
+        self, event: str, *, key: str = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
     ) -> UUID | None:
         emitted = _emitted(event, key, payload, keep, alone=connection is None)
         if connection is not None:
@@ -288,8 +293,8 @@ class Penstock(Declarations):
         api: str | None = None,
         key: str | None = None,
     ) -> Worker:
-        """A worker for these queues: how many jobs of each may run at once. `lease` in seconds: how long a worker that
-        is not heard of keeps its jobs. `grace`: how long running jobs may go on when it stops.
+        """A worker. `queues` says how many jobs of each queue may run at once. When it is not heard of for `lease`
+        seconds it loses its jobs. When it stops, running jobs have `grace` seconds to finish.
 
         With `api`, the address of a Penstock server, it needs no database: see `remote_engine`.
         """
@@ -366,7 +371,8 @@ class Penstock(Declarations):
         return Server(self, chosen).asgi
 
     def check_needs(self) -> None:
-        """Refuses by name what it needs and its jobs' engine cannot do, as workers and servers do when they start."""
+        """Raises EngineCannot when the application needs something that its jobs' engine cannot do. Workers and servers
+        check this when they start."""
         check_needs(self.engine, self._registry())
 
     def _registry(self) -> Registry:

@@ -1,5 +1,5 @@
-"""What an application says that it is: its handlers and schedules, its queues and quotas, its own tables, routes and
-pages. Nothing of it touches the database before that is migrated, or a worker or server starts."""
+"""What an application declares: its handlers and schedules, its queues and quotas, its own tables, routes and pages.
+Nothing here touches the database before it is migrated, or a worker or server starts."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -275,15 +275,15 @@ class Declarations:
     def on_failure(self, hook: H) -> H:
         """Calls a function, sync or async, with the Failure of each job that a worker of this application gives up.
 
-        What it raises is logged and has no other effect. Of a job that was given up because its worker was lost, with
-        `error_type` "WorkerLost", another worker tells, or a tick; so they do of a flow that failed of its jobs
-        ("FlowFailed").
+        What it raises is logged and has no other effect. When a job was given up because its worker was lost
+        (`error_type` "WorkerLost"), another worker or a tick calls the function; so it is when a flow failed because of
+        its jobs ("FlowFailed").
         """
         self.failure_hooks.append(hook)
         return hook
 
     def on_end(self, hook: E) -> E:
-        """Calls a function with the EndedRun of each run that a worker of this application has reported, for measures.
+        """Calls a function with the EndedRun of each run that a worker of this application has reported: for metrics.
 
         It is called on the event loop, thousands of times a second on a busy worker: it must be quick. What it raises
         is logged and has no other effect.

@@ -152,8 +152,8 @@ class Waits(Remembered):
         timeout: float | None = None,  # noqa: ASYNC109 - not of this run
         name: str | None = None,
     ) -> Any:
-        """Waits for somebody to `app.emit(event, key=…, payload=…)`, now or later, and gives the payload. Raises
-        WaitTimeout after so many seconds. One that was emitted before is had at once; each is had by one who waits."""
+        """Waits for an event, `app.emit(event, key=…, payload=…)`, and returns its payload. One that was emitted before
+        is received at once. Each event goes to one job. Raises WaitTimeout after `timeout` seconds."""
         given = self._replay.names.of(name or _event_label(event, key))
         script = self._replay.wait(given, event, key, timeout, self._progress_said())
         return (await self._wait(script))["payload"]

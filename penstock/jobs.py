@@ -25,9 +25,9 @@ class Filter(TypedDict, total=False):
     unique_key: str | Sequence[str]
     ids: Sequence[UUID]
     id: str
-    """How it begins, with or without dashes."""
+    """How the id begins, with or without dashes."""
     error: str
-    """What one of its attempts has said, or a part of that."""
+    """A text that an error of one of its attempts contains."""
     args: dict[str, Any]
     created_after: datetime
     created_before: datetime
@@ -81,8 +81,8 @@ class Jobs:
         )
 
     def search(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> SearchPage:
-        """A page of jobs, newest first, found in a tenth of a second however many there are: it looks through them for
-        as long as that, and says how far it came. A page may have few jobs, or none, and others follow all the same."""
+        """A page of jobs, newest first, in a tenth of a second however many jobs there are. It looks through them for
+        half of that and says how far it came, so a page may have few jobs, or none, although others follow."""
         return self._engine.run(commands.SearchJobs(checked_filter(filter), before, _limit(limit)))
 
     async def asearch(self, *, before: UUID | None = None, limit: int = 50, **filter: Unpack[Filter]) -> SearchPage:
@@ -107,28 +107,29 @@ class Jobs:
                 return
 
     def cancel(self, *ids: UUID, reason: str = "cancelled") -> Ids:
-        """Cancels jobs and whole flows; the ids that were still unfinished."""
+        """Cancels jobs and whole flows. Returns the ids of those that were still unfinished."""
         return self._engine.run(commands.Cancel(ids, reason))
 
     async def acancel(self, *ids: UUID, reason: str = "cancelled") -> Ids:
         return await self._engine.arun(commands.Cancel(ids, reason))
 
     def retry(self, *ids: UUID, queue: str | None = None) -> Ids:
-        """Brings failed or cancelled jobs back, in another queue if named; the ids that are alive again."""
+        """Brings failed or cancelled jobs back, in another queue if named. Returns the ids of those that came back."""
         return self._engine.run(commands.Retry(ids, queue))
 
     async def aretry(self, *ids: UUID, queue: str | None = None) -> Ids:
         return await self._engine.arun(commands.Retry(ids, queue))
 
     def retry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
-        """Retries by filter: those that failed, unless it names another state."""
+        """Retries the jobs of a filter: those that failed, unless it names another state. Returns their ids."""
         return self._engine.run(commands.RetryWhere(checked_filter(filter), to_queue))
 
     async def aretry_where(self, *, to_queue: str | None = None, **filter: Unpack[Filter]) -> Ids:
         return await self._engine.arun(commands.RetryWhere(checked_filter(filter), to_queue))
 
     def purge_where(self, **filter: Unpack[Filter]) -> int:
-        """Deletes finished jobs from history by filter: those that failed, unless it names another state."""
+        """Deletes finished jobs of a filter from history: those that failed, unless it names another state. Returns how
+        many."""
         return self._engine.run(commands.PurgeWhere(checked_filter(filter)))
 
     async def apurge_where(self, **filter: Unpack[Filter]) -> int:

@@ -37,14 +37,14 @@ class Operations:
         self._engine = engine
 
     def preview(self, action: Action, **filter: Unpack[Filter]) -> Preview:
-        """How many jobs it would be about, counted no further than ten thousand."""
+        """How many jobs the action would change, counted no further than ten thousand."""
         return self._engine.run(commands.PreviewOperation(action, checked_filter(filter)))
 
     async def apreview(self, action: Action, **filter: Unpack[Filter]) -> Preview:
         return await self._engine.arun(commands.PreviewOperation(action, checked_filter(filter)))
 
     def get(self, id: UUID) -> Operation | None:
-        """One by its id; None when there is none."""
+        """An operation by its id; None when there is none."""
         return self._engine.run(commands.GetOperation(id))
 
     async def aget(self, id: UUID) -> Operation | None:
@@ -160,21 +160,21 @@ class Operator:
     # A few that are named, and what became of each: no operation is made of them.
 
     def cancel_jobs(self, *ids: UUID, reason: str = "cancelled") -> Ids:
-        """As `app.jobs.cancel`: the ids that were still unfinished."""
+        """Does what `app.jobs.cancel` does. Returns the ids of those that were still unfinished."""
         return self._run(self._named("cancel", ids, commands.Cancel(ids, reason)))
 
     async def acancel_jobs(self, *ids: UUID, reason: str = "cancelled") -> Ids:
         return await self._arun(self._named("cancel", ids, commands.Cancel(ids, reason)))
 
     def retry_jobs(self, *ids: UUID, queue: str | None = None) -> Ids:
-        """As `app.jobs.retry`: the ids that are alive again."""
+        """Does what `app.jobs.retry` does. Returns the ids of those that came back."""
         return self._run(self._named("retry", ids, commands.Retry(ids, queue)))
 
     async def aretry_jobs(self, *ids: UUID, queue: str | None = None) -> Ids:
         return await self._arun(self._named("retry", ids, commands.Retry(ids, queue)))
 
     def delete_artifacts(self, *ids: UUID) -> Ids:
-        """As `app.artifacts.delete`: those that were there."""
+        """Does what `app.artifacts.delete` does. Returns the ids of those that were there."""
         marked = self._run(self._named("delete_artifacts", ids, commands.RemoveArtifacts(ids)))
         self._artifacts.remove_files(marked)
         return marked
@@ -261,7 +261,7 @@ class Operator:
         await self._arun(self._set_schedule(schedule))
 
     def remove_schedule(self, name: str) -> bool:
-        """Whether there was one."""
+        """Removes a schedule; False when there was none."""
         return self._run(self._remove_schedule(name))
 
     async def aremove_schedule(self, name: str) -> bool:
@@ -277,14 +277,14 @@ class Operator:
         return JobHandle(self._engine, await self._arun(script))
 
     def pause_schedule(self, name: str) -> None:
-        """Nothing of it is fired until it is resumed."""
+        """The schedule enqueues nothing until it is resumed."""
         self._run(self._with_line("pause_schedule", name, pause_script))
 
     async def apause_schedule(self, name: str) -> None:
         await self._arun(self._with_line("pause_schedule", name, pause_script))
 
     def resume_schedule(self, name: str) -> None:
-        """It goes on with the next tick from now."""
+        """A paused schedule goes on with its next time from now."""
         self._run(self._with_line("resume_schedule", name, resume_script))
 
     async def aresume_schedule(self, name: str) -> None:

@@ -1,7 +1,7 @@
-"""How a handler may end other than by a result or an error: returned, or raised from anywhere inside it.
+"""How a handler may end other than by a result or an error: by an outcome, returned or raised from anywhere inside it.
 
-They are no Exceptions, as a cancellation is none: a handler that catches those lets them pass. And what those are told
-of a job that was given up, and of any run, who asked to be: @app.on_failure, @app.on_end.
+Outcomes are not Exceptions, just as asyncio's CancelledError is not one: `except Exception` lets them pass. What
+@app.on_failure and @app.on_end are told is here, too.
 """
 
 from collections.abc import Awaitable, Callable
@@ -92,11 +92,11 @@ OUTCOMES = (Snooze, Cancel, Fail, Suspended, OtherVersion)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How a job was given up, or an attempt at it failed, for whoever asked to be told.
+    """Why a job was given up, or why an attempt at it failed.
 
-    `exception` is what the attempt raised, if it raised here: None for a timeout, Fail, or another process.
-    `error_type` is its name wherever it was raised, "Fail" and "Timeout" among them; where nothing was, "Snoozed" or
-    "Parked" for too long, "FlowFailed" of a flow's jobs, or "WorkerLost" when nobody was left to raise anything.
+    `exception` is what the handler raised in this process; None after a timeout, a Fail, or in another process.
+    `error_type` is the exception's name wherever it was raised; "Fail" and "Timeout" are among them. Where nothing was
+    raised it is "Snoozed" or "Parked" (too often, too long), "FlowFailed" (a flow whose jobs failed), or "WorkerLost".
 
     ```python
     @app.on_failure
@@ -125,8 +125,8 @@ class EndedRun:
     """A run that has ended and was reported, for whoever measures. `failed` is for good, `retried` is not yet;
     `suspended` waits for something, as with `ctx.sleep`.
 
-    `waited` are the seconds from the enqueueing to the first run, delays included; None of later runs. `ran` is None of
-    what was given back before it began.
+    `waited` is the seconds from enqueueing to the first run, delays included; None for later runs. `ran` is the seconds
+    that the handler took; None for a run that was given back before it began.
 
     ```python
     @app.on_end

@@ -10,30 +10,30 @@ from penstock.errors import InvalidInput
 
 
 class Settings(TypedDict, total=False):
-    """What a queue can be told. None takes a setting away; times are in seconds."""
+    """The settings of a queue. None takes one away; times are in seconds."""
 
     paused: bool
-    """No job of it starts."""
+    """None of its jobs starts."""
     max_running: int | None
-    """Jobs of it that run at the same time, over all workers."""
+    """How many of its jobs run at the same time, over all workers."""
     max_running_per_key: int | None
     """The same, of each `limit_key`."""
     rate: int | None
-    """Starts in any window of `rate_period`."""
+    """How many of its jobs start in any window of `rate_period`."""
     rate_per_key: int | None
     """The same, of each `limit_key`."""
     rate_period: float
-    """The window: a second unless told."""
+    """The length of the window: one second by default."""
     fair_by: Literal["owner", "org", "limit_key"] | None
     """Whose jobs take turns."""
     backoff: Backoff | None
-    """For jobs whose handler names none; `Backoff()` unless told."""
+    """For jobs whose handler names none; `Backoff()` by default."""
     lease_length: float | None
-    """How long a worker of it may be silent before its jobs are others': 30 seconds unless told."""
+    """How long a worker may be silent before it loses its jobs: 30 seconds by default."""
     keep: Literal["all", "failed"]
-    """`failed` keeps no record of successes; `all` unless told."""
+    """`failed` keeps no record of successes; `all` is the default."""
     parked_timeout: float | None
-    """How long a job waits for a worker that knows it: three days unless told."""
+    """How long a job waits for a worker that knows its kind and arguments: three days by default."""
 
 
 __all__ = ["Queue", "Queues", "Settings", "as_json"]

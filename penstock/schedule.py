@@ -1,4 +1,4 @@
-"""Schedules: those of the code, made by @app.cron, and those of the database, which come and go while all runs."""
+"""Schedules: those of the code, made by @app.cron, and those of the database, which can change while workers run."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -96,7 +96,7 @@ class Schedules:
         return await arun(self._engine.arun, _list())
 
     def next_runs(self, name: str, count: int = 5) -> Moments:
-        """When it is fired the next so many times; never while it is paused."""
+        """The next `count` times of a schedule; none while it is paused."""
         return run(self._engine.run, _next_runs(name, count, self._code))
 
     async def anext_runs(self, name: str, count: int = 5) -> Moments:
@@ -124,7 +124,7 @@ class Schedules:
         return JobHandle(self._engine, await arun(self._engine.arun, run_script(name, self._code)))
 
     def remove(self, name: str) -> bool:
-        """Whether there was one. A schedule of the code comes back with the next worker that defines it."""
+        """Removes a schedule; False when there was none. One of the code comes back with the next worker of it."""
         return self._engine.run(commands.RemoveSchedule(name))
 
     async def aremove(self, name: str) -> bool:
@@ -141,7 +141,7 @@ class Schedules:
         catch_up: CatchUp = "one",
         **options: Unpack[Choices],
     ) -> Schedule:
-        """What `set` would set up."""
+        """The schedule that `set` would record, checked."""
         handler = self._handlers.get(kind) or elsewhere(self._engine, kind, self._max_payload)
         job = handler.using(**options).prepare(**args or {})
         return Schedule.of(job, cron=cron, tz=tz, catch_up=catch_up, name=name)

@@ -55,7 +55,7 @@ class Runs:
 
 class Statistics:
     """`app.statistics`: what workers have reported, ten seconds old at most. Minutes are kept for two days, hours for
-    two weeks; see penstock.settings.
+    two weeks (`statistics_kept` in the table penstock.settings).
 
     ```python
     last_hour = app.statistics.series(queue="mail")
@@ -78,7 +78,7 @@ class Statistics:
         return [_runs(each) for each in await self._engine.arun(StatisticsSeries(_moment(since), step, queue, kind))]
 
     def by_queue(self, *, since: Since = HOUR, step: int = 60) -> dict[str, Sequence[Runs]]:
-        """The same of every queue that has had any."""
+        """The same for each queue by itself, of those that had any."""
         return _by_queue(self._engine.run(StatisticsSeries(_moment(since), step, each=True)))
 
     async def aby_queue(self, *, since: Since = HOUR, step: int = 60) -> dict[str, Sequence[Runs]]:

@@ -28,7 +28,8 @@ class Meter:
         return await self._engine.arun(ListUsage(org, since))
 
     def sums(self, *, since: date, org: str | None = None) -> Sequence[UsageSum]:
-        """The sums of each day, organisation and kind since a day: of these the two hundred that ran longest."""
+        """The sums of each day, organisation and kind since a day; of organisations and kinds the two hundred that ran
+        longest."""
         return self._engine.run(SumUsage(since, org))
 
     async def asums(self, *, since: date, org: str | None = None) -> Sequence[UsageSum]:

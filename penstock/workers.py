@@ -35,14 +35,14 @@ class Workers:
         self._engine = engine
 
     def list(self) -> Sequence[LiveWorker]:
-        """Each with what it runs, and for how long."""
+        """Every worker with what it runs, and for how long."""
         return self._engine.run(commands.Workers())
 
     async def alist(self) -> Sequence[LiveWorker]:
         return await self._engine.arun(commands.Workers())
 
     def holder_of(self, job: UUID) -> Holder | None:
-        """None when nobody runs it."""
+        """Which worker runs a job; None when none does."""
         return _holder(self._engine.run(commands.Workers(job)), job)
 
     async def aholder_of(self, job: UUID) -> Holder | None:

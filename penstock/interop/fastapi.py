@@ -40,11 +40,11 @@ def lifespan(
     worker: bool | Mapping[str, int] = False,
     grace: float = 5.0,
 ) -> Lifespan:
-    """What FastAPI takes as its lifespan: closes `jobs` when the web application ends, and what was mounted of it.
+    """A lifespan for FastAPI: closes `jobs`, and what was mounted of it, when the web application ends.
 
-    `own` is the application's own, around which it goes: what that opens is there for the worker, and what it yields is
-    the state of requests, as without us. With `worker` the web process runs jobs too, of all queues of the
-    application or of those given, with so many at once; when it ends they have `grace` seconds to finish.
+    `own` is the application's own lifespan, which runs inside this one: what it opens is there for the worker, and what
+    it yields is the state of requests, as usual. With `worker` the web process also runs jobs: True is for all queues
+    of the application, a mapping says how many of each at once. At the end they have `grace` seconds to finish.
 
     ```python
     from fastapi import FastAPI

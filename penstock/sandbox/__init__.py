@@ -72,7 +72,7 @@ class ProgramFailed(PenstockError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Both were made by a program that somebody may have taken over: check them."""
+    """What a program gave. Somebody may have taken it over, so check both the facts and the content."""
 
     facts: Any
     content: bytes = field(repr=False)

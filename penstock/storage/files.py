@@ -59,9 +59,9 @@ class Artifacts:
         quota: str | None = None,
         **choices: Unpack[PutChoices],
     ) -> Artifact:
-        """Stores a file that no running job makes: what a user sent, for example. As `ctx.artifacts.put`, but it is
-        said whose it is, to which job it belongs, without which it is in a folder of its own, and which `quota` of its
-        owner it must fit into: else StorageFull."""
+        """Stores a file that no running job makes: one that a user sent, for example. Besides what `ctx.artifacts.put`
+        takes, `owner` and `org` say whose it is, and `job` which job it belongs to; without one it gets a folder of its
+        own. Raises StorageFull when it does not fit into the `quota` of its owner."""
         by = Upload(job or new_job_id(), owner, org, quota)
         new = checked(self.storage, by.job, owner, org, name, choices)
         return upload(self._engine, self.store, by, new, chunks_of(data))

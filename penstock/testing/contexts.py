@@ -84,7 +84,7 @@ class Notes:
     outputs: list[Earlier]
     steps: dict[str, Any]
     events: dict[str | tuple[str, str], list[Any]] = field(default_factory=dict)
-    """Payloads by the event, or by the event and its key, in the order they are had."""
+    """Payloads by the event, or by the event and its key, in the order they are received."""
     answers: dict[str, bool | Approval] = field(default_factory=dict)
     """By the question."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))

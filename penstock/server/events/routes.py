@@ -20,7 +20,7 @@ router = APIRouter(route_class=CheckedRoute, tags=["events"])
     responses=problems(403),
 )
 async def emit_event(body: models.EventRequest, _: Service, shared: Shared) -> Response:
-    """With the service key. The job that has waited longest for this event and key has it, or, when none waits, the
-    first that comes to wait within `keep` seconds. Each event is had by one job."""
+    """With the service key. The event goes to the job that has waited longest for it and this key, or, when none waits,
+    to the first that does within `keep` seconds. Each event goes to one job."""
     job = await shared.app.aemit(body.event, key=body.key, payload=body.payload, keep=body.keep)
     return Response(encode({"job": job}), 202, media_type="application/json")

@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from penstock import artifact
-from penstock.app import DAYS_KEPT
+from penstock.app import EVENT_KEPT
 from penstock.engine.commands import AskedApproval, LiveWorker, QueueScale, RunningJob, SeenJob, Usage
 from penstock.errors import meant
 from penstock.job import JobState
@@ -147,7 +147,7 @@ class EventRequest(Request):
     key: EventText = Field(default="", description="Which one: those who wait name the same.", examples=["order-7"])
     payload: Any = Field(default=None, description="What the job that waits is given.")
     keep: Annotated[float, Field(ge=0, le=1e9), Numeric] = Field(
-        default=DAYS_KEPT, description="Seconds that it is kept for the first to wait for it, when nobody does yet."
+        default=EVENT_KEPT, description="Seconds that it is kept when nobody waits for it yet, for the first who will."
     )
 
 
