@@ -26,15 +26,15 @@ def app(app: Penstock) -> Penstock:
 async def test_the_service_chooses_when_where_and_before_whom(api: Api, app: Penstock) -> None:
     later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
     for choices in (
-        {"run_at": later.isoformat(), "priority": 7, "queue": "nightly"},
-        {"delay": 3600, "priority": -1},
+        {"run_at": later.isoformat(), "priority": 2**31 - 1, "queue": "nightly"},
+        {"delay": 3600, "priority": -(2**31)},
     ):
         answer = await api.service.post("/api/jobs", {"kind": "work", **choices})
         assert (answer.status_code, answer.json()["state"]) == (202, "scheduled"), answer.text
     second, first = (await app.jobs.alist()).jobs
-    assert (first.run_at, first.priority, first.queue) == (later, 7, "nightly")
+    assert (first.run_at, first.priority, first.queue) == (later, 2**31 - 1, "nightly")
     assert timedelta(minutes=59) < second.run_at - datetime.now(UTC) < timedelta(minutes=61)
-    assert (second.priority, second.queue) == (-1, "default")
+    assert (second.priority, second.queue) == (-(2**31), "default")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ async def test_a_user_is_told_that_they_may_not(api: Api, app: Penstock, choice:
         ({"delay": 1e300}, "delay"),
         ({"delay": "1"}, "delay"),
         ({"priority": 1.5}, "priority"),
-        ({"priority": 40_000}, "priority"),
+        ({"priority": 2**31}, "priority"),
         ({"queue": ""}, "queue"),
         ({"run_at": "2030-01-01T00:00:00Z", "delay": 5}, "delay"),
     ],

@@ -107,7 +107,7 @@ class BatchItem(Request):
     delay: Annotated[float, Field(ge=0), Numeric] | None = Field(
         default=None, description="Seconds until it may run; for the service only."
     )
-    priority: Annotated[int, Field(ge=-32768, le=32767), Numeric] | None = Field(
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1), Numeric] | None = Field(
         default=None, description="Within its queue, higher goes first; for the service only."
     )
     queue: Text | None = Field(default=None, description="Instead of the kind's own; for the service only.")
