@@ -24,7 +24,18 @@ from penstock.worker.failures import Failures
 from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Ending, Lane, Released, Run, Settled, Snoozed, Stop, Succeeded, check_slots
+from penstock.worker.run import (
+    Ending,
+    Lane,
+    Released,
+    Run,
+    Settled,
+    Snoozed,
+    Stop,
+    Succeeded,
+    check_slots,
+    ending_of_stopped,
+)
 from penstock.worker.statistics import RunCounts, StatisticsReport
 
 _MARGIN = 30.0
@@ -89,6 +100,8 @@ class Tick:
         self._ended: list[tuple[Run, Ending, float]] = []
         self._closed: set[Lane] = set()
         """From which nothing more is taken."""
+        self._left: set[UUID] = set()
+        """Jobs whose handlers were not waited for."""
         self._reported = asyncio.Event()
         self._reporter = Reporter(engine, self._cancel)
         threads = sum(queues.values())
@@ -133,7 +146,8 @@ class Tick:
             await self._wind_down(budgeted)
         finally:
             self._executor.stop_all(Stop.SHUTDOWN)
-            await self._executor.finish(CLEANUP)
+            if not await self._executor.finish(CLEANUP):
+                self._end_without_them()
             with suppress(TimeoutError):  # the database is away: those jobs run again when the lease ends
                 async with asyncio.timeout(LAST_WORDS):
                     await self._completer.drained()
@@ -181,7 +195,17 @@ class Tick:
                 fair = run.started <= budget.half or _was_given_back(run.job)
                 run.stop_for(Stop.BUDGET if fair else Stop.SHUTDOWN)
 
+    def _end_without_them(self) -> None:
+        """Handlers that take longer to clean up than there is time: what they were told to stop for holds all the same,
+        or a job of such a one would come back at no cost of an attempt, at each tick."""
+        lanes = {lane.queue: lane for lane in self._lanes}
+        for run in [run for run in self._executor.runs.values() if run.task is not None and not run.task.done()]:
+            self._end(lanes[run.queue], run, ending_of_stopped(run, asyncio.CancelledError()))
+            self._left.add(run.job.id)
+
     def _end(self, lane: Lane, run: Run, ending: Ending) -> None:
+        if run.job.id in self._left:
+            return  # whatever its handler has come to
         # of what never began nothing has become
         if run.begun:
             self._ended.append((run, ending, time.monotonic() - run.claimed_at))

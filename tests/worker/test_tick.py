@@ -174,6 +174,33 @@ async def test_a_run_that_had_the_budget_and_did_not_end_has_failed_an_attempt(a
     assert {(each.state, each.attempt, len(each.errors)) for each in records} == {(JobState.FAILED, 2, 2)}
 
 
+async def test_so_has_one_that_takes_longer_to_clean_up_than_there_is_time(
+    app: Penstock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it would come back at once, at no cost of an attempt, and every tick would be cleaning up."""
+    monkeypatch.setattr(tick, "CLEANUP", 0.05)
+    go, cleaned = asyncio.Event(), asyncio.Event()
+
+    @app.job(max_attempts=2, backoff=Backoff.constant(0))
+    async def clean_up_for_long() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await go.wait()
+            cleaned.set()
+        return "too late"
+
+    job = await clean_up_for_long.aenqueue()
+    for attempt, state in ((1, JobState.READY), (2, JobState.FAILED)):
+        [result] = await app.atick(budget=0.2)
+        assert (result.id, result.state, result.attempt) == (job.id, state, attempt)
+        assert "did not end within" in str(result.error)
+    go.set()
+    await soon(cleaned.wait())
+    ended = await job.arefresh()
+    assert (ended.state, len(ended.errors)) == (JobState.FAILED, 2)
+
+
 class Late:
     """The half of a tick's budget is over when the test says so, not before: whoever starts then starts late."""
 
