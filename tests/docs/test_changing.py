@@ -1,5 +1,5 @@
 """docs/project/changing.md names files and tests that are there, and no more of them than it says.
-Decisions name files that are there."""
+Decisions name files that are there, and CONTRIBUTING.md every folder of the package."""
 
 import re
 from pathlib import Path
@@ -68,3 +68,18 @@ def test_the_files_that_a_decision_names_are_there(decision: Path) -> None:
     named = {name for name in names(text) if re.fullmatch(files, name)} - OF_OTHERS
     named |= {module.replace(".", "/") for module in re.findall(r"python -m ((?:bench|tests|penstock)[\w.]*)", text)}
     assert [name for name in sorted(named) if not is_there(name)] == []
+
+
+def folders_in(place: Path) -> list[str]:
+    return [path.name for path in place.iterdir() if path.is_dir() and path.name != "__pycache__"]
+
+
+def test_each_folder_of_the_package_is_on_the_map() -> None:
+    _, _, rest = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Where things are\n")
+    lines = rest.partition("\n## ")[0].splitlines()
+    assert [
+        name for name in folders_in(ROOT / "penstock") if not any(f"| `penstock/{name}` |" in each for each in lines)
+    ] == []
+    for outer in ("engine", "server"):
+        [line] = [each for each in lines if each.startswith(f"| `penstock/{outer}` |")]
+        assert [name for name in folders_in(ROOT / "penstock" / outer) if not re.search(rf"`{name}/?`", line)] == []
