@@ -1,7 +1,7 @@
 """Arguments and outputs as they may be shown: what looks like a secret is not.
 
 Strangers choose the texts, and the event loop reads them. So each expression begins where no other of its matches can,
-and never gives back what it has taken: it takes twice as long for twice the text, whatever that is.
+and what it gives back could be taken in no other way: it takes twice as long for twice the text, whatever that is.
 """
 
 import re
@@ -29,7 +29,8 @@ _NAMED = re.compile(
     rf"(?P<before>(?:(?<![A-Za-z0-9])|(?<=[a-z0-9])(?=[A-Z]))(?i:{_ANYWHERE.replace('_?', '[_ -]?')})(?i:s?)"
     r"""(?:\\?["'])?+[ \t]*+(?:=>|[:=]=|[:=])(?![:=])[ \t]*+(?i:(?:bearer|basic|token)[ \t]++)?+)"""
     r"""(?!(?i:none|null|true|false)\b|(?:""|'')(?![^\s,;&)}\]]))"""
-    r"""(?:(?P<quote>["'])(?:(?!(?P=quote))[^\\]|(?s:\\.))*+(?=(?P=quote))|[^\s,;&]++)"""
+    # not in a group that gives nothing back: before Python 3.11.5 such a group finds no end (gh-106052)
+    r"""(?:(?P<quote>["'])(?:[^\\"']++|(?s:\\.)|(?!(?P=quote))["'])*(?=(?P=quote))|[^\s,;&]++)"""
 )
 
 
