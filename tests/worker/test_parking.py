@@ -17,6 +17,12 @@ from tests.worker import in_process
 SOON = 20.0
 
 
+@pytest.fixture(autouse=True)
+def new_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process tells of a kind once a minute, whichever test it was that parked one."""
+    monkeypatch.setattr("penstock.worker.completer.parking_log", ParkingLog())
+
+
 async def enqueue(app: Penstock, kind: str, args: bytes = b"{}") -> UUID:
     """As the other version of the application does, whose handler takes these arguments."""
     [enqueued] = await app.engine.aenqueue([NewJob(kind=kind, args=args, max_attempts=1)], None)
