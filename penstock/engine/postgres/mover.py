@@ -57,7 +57,7 @@ select penstock.forget(pg_catalog.array_agg(id)) from gone having count(*) > 0
 # job: where another has the unique key, the idempotency key stands for that one
 _MOVED_IN = """
 select k.job
-  from unnest(%s::uuid[], %s::text[]) as moved (id, owner)
+  from rows from (pg_catalog.unnest(%s::uuid[]), pg_catalog.unnest(%s::text[])) as moved (id, owner)
   join penstock.idempotency_keys as k
     on k.owner = moved.owner and not k.of_user and k.key in (%s || moved.id, %s || moved.id)
  where k.job = moved.id
