@@ -1,11 +1,14 @@
 // BullMQ as Node has it. The environment says where (PORT, PREFIX, QUEUE); lines of JSON on stdin say what to do, and what
 // came of it is printed as lines of JSON.
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { FlowProducer, Queue, QueueEvents, Worker } from "bullmq";
 
 const { PORT, PREFIX: prefix, QUEUE: queue } = process.env;
 const connection = { host: "127.0.0.1", port: Number(PORT), maxRetriesPerRequest: null };
 const options = { connection, prefix };
+// else what is said before it has begun to read is missed
+const fromTheBeginning = { ...options, lastEventId: "0" };
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 const target = new Queue(queue, options);
 const ran = [];
@@ -41,7 +44,7 @@ const commands = {
     return "working";
   },
   async add({ jobs }) {
-    const events = new QueueEvents(queue, options);
+    const events = new QueueEvents(queue, fromTheBeginning);
     const progress = {};
     events.on("progress", ({ jobId, data }) => (progress[jobId] = data));
     await events.waitUntilReady();
@@ -50,7 +53,9 @@ const commands = {
     await Promise.all(
       added.map(async (job) => {
         const output = await job.waitUntilFinished(events).catch((error) => ({ failed: error.message }));
-        const { attemptsMade, processedOn, timestamp } = await target.getJob(job.id);
+        const { attemptsMade, processedOn, timestamp, progress: last } = await target.getJob(job.id);
+        // of a job that had ended before anybody waited for it, events may be still to come
+        while (last && !(job.id in progress)) await once(events, "progress");
         results[job.name] = { output, attemptsMade, waited: processedOn - timestamp, progress: progress[job.id] };
       }),
     );
@@ -85,7 +90,7 @@ const commands = {
     return job.id;
   },
   async flow({ tree }) {
-    const events = new QueueEvents(queue, options);
+    const events = new QueueEvents(queue, fromTheBeginning);
     await events.waitUntilReady();
     const place = (node) => ({ queueName: queue, ...node, children: node.children?.map(place) });
     const { job } = await new FlowProducer(options).add(place(tree));
