@@ -17,7 +17,7 @@ declare
   v_now timestamptz := penstock.clock();
   v_run_at timestamptz := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));
   v_lease bigint;
-  v_notice text;
+  v_notification text;
   v_large boolean := penstock.is_large(p_args);
   v_waited boolean;
   v_fair_by text;
@@ -29,11 +29,11 @@ begin
   end if;
   if v_lease is not null then
     -- a claimed job, by the names of its fields
-    v_notice := pg_catalog.json_build_object('lease', v_lease, 'queue', p_queue, 'job', pg_catalog.json_build_object(
+    v_notification := pg_catalog.json_build_object('lease', v_lease, 'queue', p_queue, 'job', pg_catalog.json_build_object(
       'id', p_id, 'kind', p_kind, 'priority', p_priority, 'turn', 0, 'attempt', 1, 'max_attempts', p_max_attempts,
       'claims', 1, 'snoozes', 0, 'owner', p_owner, 'org', p_org, 'parent', null, 'created_at', v_now,
       'args', p_args::text, 'options', p_options::text));
-    if octet_length(v_notice) > 7900 then
+    if octet_length(v_notification) > 7900 then
       v_lease := null;
     end if;
   end if;
@@ -52,7 +52,7 @@ begin
     insert into penstock.payloads (id, owner, org, args) values (p_id, p_owner, p_org, p_args);
   end if;
   if v_lease is not null then
-    perform pg_notify((select hand from penstock.channels), v_notice);
+    perform pg_notify((select hand from penstock.channels), v_notification);
   elsif v_waited then
     perform penstock.wake(p_queue);
   end if;
