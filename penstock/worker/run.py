@@ -14,7 +14,7 @@ from penstock.backoff import RetryRule
 from penstock.context import JobContext
 from penstock.engine import Cursor
 from penstock.engine.commands import AttemptError, Progress, Reported
-from penstock.errors import CallFailed, InvalidInput, ReplayMismatch, StaleArguments, StorageFull
+from penstock.errors import CallFailed, InvalidInput, ReplayMismatch, StaleArguments, StorageFull, WaitTimeout
 from penstock.job import ClaimedJob, JobState, Lease
 from penstock.json import clean, encode_output
 from penstock.outcome import OUTCOMES, Cancel, Fail, OtherVersion, Outcome, RunOutcome, Snooze, Suspended
@@ -245,6 +245,10 @@ def ending_of(result: object) -> Ending:
         return Failed(AttemptError(f"its result cannot be stored: {error}", type(error).__name__, final=True))
 
 
+_MET_AGAIN = (ReplayMismatch, CallFailed, WaitTimeout)
+"""What another attempt would meet as well: it comes of what is remembered."""
+
+
 def ending_of_raised(error: BaseException, retry: RetryRule | None = None) -> Ending:
     """What it means that a handler raised this: an outcome or a failure."""
     if isinstance(error, StorageFull):
@@ -252,8 +256,7 @@ def ending_of_raised(error: BaseException, retry: RetryRule | None = None) -> En
         return Failed(AttemptError(clean(str(error)), type(error).__name__, final=True), error)
     outcome = outcome_raised(error)
     if outcome is None:
-        # another attempt would meet the same
-        final = isinstance(error, ReplayMismatch | CallFailed) or (retry is not None and retry.is_final(error))
+        final = isinstance(error, _MET_AGAIN) or (retry is not None and retry.is_final(error))
         return failure(error, final=final)
     try:
         return ending_of(outcome)

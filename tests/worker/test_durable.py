@@ -241,6 +241,18 @@ async def test_a_wait_has_a_timeout_that_a_handler_may_catch(app: Penstock) -> N
     assert await app.aemit("never") is None
 
 
+async def test_a_timeout_that_nobody_catches_fails_the_job_at_once_for_it_is_remembered(app: Penstock) -> None:
+    @app.job
+    async def wait(ctx: Context) -> object:
+        return await ctx.wait_for("never", timeout=0)
+
+    handle = await wait.aenqueue()
+    await adrain(app)
+    job = await handle.arefresh()
+    assert (job.state, job.attempt) == (JobState.FAILED, 1)
+    assert job.errors[-1]["error"] == "wait for never: nothing came in time"
+
+
 async def test_neither_a_restart_nor_a_retry_resets_a_time(app: Penstock, url: str) -> None:
     def handlers_of(app: Penstock) -> list[Handler[[], Any]]:
         @app.job
