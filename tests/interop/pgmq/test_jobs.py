@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from penstock import JobState, NewJob, Penstock
+from penstock import Backoff, Fail, JobState, NewJob, Penstock
 from penstock.engine import commands
 from tests.cli.conftest import Command
 from tests.interop.pgmq.conftest import Sql
@@ -70,6 +70,24 @@ async def test_our_workers_run_messages_and_what_they_finish_is_archived(sql: Sq
             (1, {"order": 1}), (2, "text"), (3, {"order": 3}),
         ]  # fmt: skip
     assert handled == [1, "text", 3, 3]
+
+
+def test_what_fails_is_tried_again_as_its_queue_says(sql: Sql, queue: str, app: Penstock) -> None:
+    """Who sends a message says nothing of retries; what a decorator says of them is for jobs that Python enqueues."""
+    name = queue.lower()
+    app.queues.set(name, backoff=Backoff.constant(1000))
+
+    @app.job(kind=name, queue=name, max_attempts=1, backoff=Backoff.constant(10))
+    def refuse(order: int) -> None:
+        raise RuntimeError("not yet") if order == 1 else Fail("never")
+
+    sql("select pgmq.send_batch(%s, array['{\"order\": 1}', '{\"order\": 2}']::jsonb[])", queue)
+    app.tick()
+    hidden = f"select msg_id, vt > now() + interval '900 s' from pgmq.\"q_{name}\""
+    assert sql(hidden) == [(1, True)]
+    tried, given_up = sorted(app.jobs.list(queue=name).jobs, key=lambda job: job.args["order"])
+    assert (tried.state, tried.attempt, tried.max_attempts) == (JobState.SCHEDULED, 1, 5)
+    assert (given_up.state, given_up.last_error) == (JobState.FAILED, "never")
 
 
 def test_a_job_of_that_name_that_nobody_sent_is_no_message(sql: Sql, queue: str, app: Penstock) -> None:
