@@ -6,12 +6,13 @@ import typer
 
 from penstock.app import Penstock
 from penstock.cli.complete import queues
-from penstock.cli.output import out, print_json
+from penstock.cli.output import out, print_json, warn
 from penstock.cli.progress import bar
 from penstock.engine.mover import move as move_jobs
 from penstock.engine.scheme import is_redis
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, UnknownQueue
 from penstock.logs import counted
+from penstock.queue import Queues
 
 
 def move(
@@ -34,6 +35,9 @@ def move(
         total = source.mover().waiting(queue)
         with bar(f"moving {queue}", total, json=json) as tell:
             moved = move_jobs(source, target, queue, tell)
+        known = {each.name for side in (source, target) for each in Queues(side).list(most=1)}
+    if queue not in known:  # a slip of the pen would be taken for an empty queue
+        warn(str(UnknownQueue(queue, known, "nothing was moved")), json=json)
     if json:
         print_json({"queue": queue, "moved": moved.jobs, "left": moved.left})
         return

@@ -185,3 +185,15 @@ def test_jobs_move_by_the_addresses_wherever_others_enqueue_already(penstock: Co
         assert both.json("move", "--queue", "mail", "--to", url)["moved"] == 1
         assert (len(here.jobs.list().jobs), len(there.jobs.list().jobs)) == (1, 0)
     assert "same sort" in penstock.fails("move", "--queue", "mail", "--to", address)
+
+
+def test_a_slip_in_the_name_of_the_queue_to_move_is_told(penstock: Command, address: str, url: str) -> None:
+    both = Command(penstock.environment | {"DATABASE_URL": url})
+    with Penstock(url) as here:
+        here.engine.enqueue([NewJob(kind="a", queue="mail")])
+        said = both("move", "--queue", "mial", "--to", address)
+        assert "0 jobs were moved" in said.stdout
+        assert "there is no queue 'mial' (did you mean 'mail'?); nothing was moved" in said.stderr
+        for moved in ("1 job was", "0 jobs were"):
+            said = both("move", "--queue", "mail", "--to", address)
+            assert (f"{moved} moved" in said.stdout, said.stderr) == (True, "")
