@@ -248,17 +248,19 @@ class Penstock(Declarations):
         ```
         """
         emitted = _emitted(event, key, payload, keep, alone=connection is None)
-        if connection is not None:
-            return self.database.run_on(connection, emitted)
-        return self.engine.run(emitted)
+        # an engine whose jobs cannot wait says so: in the database nobody would ever look for it
+        if connection is None or not self.engine.capabilities.durable_waits:
+            return self.engine.run(emitted)
+        return self.database.run_on(connection, emitted)
 
     async def aemit(
         self, event: str, *, key: str = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
     ) -> UUID | None:
         emitted = _emitted(event, key, payload, keep, alone=connection is None)
-        if connection is not None:
-            return await self.database.arun_on(connection, emitted)
-        return await self.engine.arun(emitted)
+        # an engine whose jobs cannot wait says so: in the database nobody would ever look for it
+        if connection is None or not self.engine.capabilities.durable_waits:
+            return await self.engine.arun(emitted)
+        return await self.database.arun_on(connection, emitted)
 
     def handle(self, id: UUID) -> JobHandle[Any]:
         """A handle on a job by its id."""

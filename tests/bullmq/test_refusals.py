@@ -57,6 +57,16 @@ def test_an_address_that_cannot_be_read_is_refused_without_a_word_of_it(url: str
     assert not {"s3", "cret"} & set(re.split(r"\W", str(refused.value)))
 
 
+async def test_an_event_is_not_left_in_a_database_where_no_job_waits_for_it() -> None:
+    async with Penstock("postgresql://127.0.0.1:1/x", jobs=fresh_redis()) as app:
+        for connection in (None, object()):
+            with pytest.raises(EngineCannot, match="snooze") as refused:
+                app.emit("paid", connection=connection)
+            assert refused.value.capability == "durable_waits"
+            with pytest.raises(EngineCannot, match="snooze"):
+                await app.aemit("paid", connection=connection)
+
+
 async def test_a_queue_and_a_schedule_are_refused_too() -> None:
     async with Penstock(fresh_redis()) as app:
         app.queue("mail", max_running_per_key=1)
