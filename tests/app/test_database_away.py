@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from penstock import Flow, Handler, Penstock
 from penstock.engine.faults import answering_within
@@ -124,6 +125,19 @@ async def test_more_callers_than_connections_are_all_told_in_time(wire: Wire) ->
         told = await asyncio.gather(*(send.aenqueue(n) for n in range(8)), return_exceptions=True)
         assert all(isinstance(each, DatabaseUnavailable) for each in told)
         assert time.monotonic() - began < IN_TIME
+
+
+async def test_a_host_that_is_silent_leaves_time_for_the_next(url: str, wire: Wire, tmp_path: Path) -> None:
+    """As the machine of a leader that lost its power, which is named first."""
+    folder = tmp_path / "next"
+    folder.mkdir()
+    next_ = Wire(url, folder)
+    wire.swallow()
+    async with Penstock(make_conninfo(url, host=f"{tmp_path},{folder}"), database_timeout=2.0) as app:
+        send = make_send(app)
+        assert send.enqueue(1).created
+        assert (await send.aenqueue(2)).created
+    next_.close()
 
 
 def test_one_that_may_have_been_written_says_so(wire: Wire, count_jobs: CountJobs) -> None:

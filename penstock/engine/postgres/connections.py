@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _READABLE = (Ready.R, Ready.RW)
 _NO_ANSWER = "no answer to an attempt to connect"
-_connect_by: ContextVar[float | None] = ContextVar("penstock connect by", default=None)
+_deadline: ContextVar["_Deadline | None"] = ContextVar("penstock connect by", default=None)
 
 _NETWORK = {
     "connect_timeout": 10, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
@@ -39,6 +39,43 @@ def settings_for(url: str) -> dict[str, Any]:
     return {"conninfo": url, "autocommit": True, "application_name": "penstock"} | {
         name: value for name, value in _NETWORK.items() if name not in given
     }
+
+
+class _Deadline:
+    """By when to be connected, to one host of those that the address names. One that is silent, as a machine without
+    power is, gets half of what is left: it may have been the leader, and stand before the new one."""
+
+    def __init__(self, seconds: float, settings: Mapping[str, Any]) -> None:
+        given = conninfo_to_dict(settings["conninfo"])
+        self._at = time.monotonic() + seconds
+        self._hosts = 1 + max(str(given.get(name) or "").count(",") for name in ("host", "hostaddr"))
+
+    def of_next(self) -> float:
+        """For the host that is asked now."""
+        now, self._hosts = time.monotonic(), self._hosts - 1
+        return now + (self._at - now) / 2 if self._hosts > 0 else self._at
+
+
+@contextmanager
+def _connecting_within(seconds: float | None, settings: Mapping[str, Any]) -> Iterator[None]:
+    token = _deadline.set(None if seconds is None else _Deadline(seconds, settings))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def _in_time(gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
+    """An attempt to connect to one host. psycopg's own timeout is in whole seconds, two at least, and for each anew."""
+    deadline = _deadline.get()
+    by = None if deadline is None else deadline.of_next()
+
+    def look(_: object) -> None:
+        if by is not None and time.monotonic() > by:
+            gen.close()  # psycopg keeps the error while it asks the next, and the half-open connection with it
+            raise psycopg.OperationalError(_NO_ANSWER)
+
+    return _looking(gen, look)
 
 
 @contextmanager
@@ -98,22 +135,12 @@ class SyncConnection(psycopg.Connection[Any]):
 
     @classmethod
     def connect_within(cls, seconds: float | None, settings: Mapping[str, Any]) -> "SyncConnection":
-        token = _connect_by.set(None if seconds is None else time.monotonic() + seconds)
-        try:
+        with _connecting_within(seconds, settings):
             return cls.connect(**settings)
-        finally:
-            _connect_by.reset(token)
 
     @classmethod
     def _connect_gen(cls, *args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        """psycopg's own timeout is in whole seconds, two at least, and for each address of a host anew."""
-        by = _connect_by.get()
-
-        def look(_: object) -> None:
-            if by is not None and time.monotonic() > by:
-                raise psycopg.OperationalError(_NO_ANSWER)
-
-        return (yield from _looking(super()._connect_gen(*args, **kwargs), look))
+        return (yield from _in_time(super()._connect_gen(*args, **kwargs)))
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         contact = self.contact
@@ -164,13 +191,17 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
     @classmethod
     async def connect_within(cls, seconds: float | None, settings: Mapping[str, Any]) -> "AsyncConnection":
         connection = None
-        with suppress(TimeoutError):
+        with suppress(TimeoutError), _connecting_within(seconds, settings):
             async with asyncio.timeout(seconds):
                 connection = await cls.connect(**settings)
         if connection is None:
             # raised here, for an error that knew the other would keep its half-open connection with it
             raise psycopg.OperationalError(_NO_ANSWER)
         return connection
+
+    @classmethod
+    def _connect_gen(cls, *args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        return (yield from _in_time(super()._connect_gen(*args, **kwargs)))
 
     async def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         contact = self.contact
