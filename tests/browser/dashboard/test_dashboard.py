@@ -159,8 +159,26 @@ async def test_every_page_fits_a_phone_and_keeps_nobody_out(shown: Scene, operat
         await operator.goto(f"{shown.address}{path}")
         wide = await operator.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{name} is {wide} px wider than a phone"
+        cards = operator.locator(".scroll:has(> .stacks)")
+        cut = await cards.evaluate_all("cards => cards.filter((each) => each.scrollWidth > each.clientWidth).length")
+        assert cut == 0, f"a card of {name} is cut off"
         if name not in ALIKE:
             await refuse_barriers(operator)
+
+
+async def test_what_belongs_together_stands_in_line(shown: Scene, operator: Page) -> None:
+    """Charts beside each other, however many lines their legends take; on a phone a state and its job."""
+
+    async def places(selector: str, side: str) -> set[float]:
+        found = operator.locator(selector)
+        await found.last.wait_for()
+        return set(await found.evaluate_all(f"all => all.map((each) => each.getBoundingClientRect().{side})"))
+
+    await operator.set_viewport_size(DESK)
+    assert len(await places(".drawing > svg", "top")) == 1
+    await operator.set_viewport_size(PHONE)
+    await operator.goto(f"{shown.address}/jobs/{shown.flow}")
+    assert len(await places("tr > .what, tr > .what > .state", "left")) == 1
 
 
 async def test_at_a_desk_no_page_keeps_anybody_out_nor_does_a_dialog(shown: Scene, operator: Page) -> None:

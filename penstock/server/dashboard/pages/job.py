@@ -180,7 +180,7 @@ def _line(
     elif job.state is JobState.FAILED:
         line.append(Moment("failed", "given up", job.finished_at))
     elif waits is not None and job.state in (JobState.SCHEDULED, JobState.BLOCKED):
-        line.append(Moment(job.state.value, _what_it_waits_for(waits), waits.until))
+        line.append(Moment(job.state.value, waits.awaited, waits.until))
     elif job.state is JobState.SCHEDULED:
         line.append(Moment("scheduled", f"attempt {job.attempt + 1} is due", job.run_at))
     elif job.state is JobState.BLOCKED:
@@ -188,18 +188,6 @@ def _line(
     else:
         line.append(Moment("ready", f"ready for attempt {job.attempt + 1}", job.run_at))
     return line
-
-
-def _what_it_waits_for(step: TakenStep) -> str:
-    match step.kind:
-        case "sleep":
-            return "sleeps until"
-        case "approval":
-            return f"waits for a person: {step.output['question']}" + (", at most until" if step.until else "")
-        case "event":
-            event = f"waits for {step.output['event']} {step.output['key']}".rstrip()
-            return event + (", at most until" if step.until else "")
-    return f"waits for the jobs it called ({step.name})"
 
 
 def _failure(error: dict[str, Any], text: Any) -> Moment:
