@@ -16,7 +16,7 @@ from penstock.cli.operate import agree, operate, operator
 from penstock.cli.options import KindFilter, OrgFilter, OwnerFilter, QueueFilter, StateFilter, Yes
 from penstock.cli.output import err, out, print_json, print_record, print_table
 from penstock.cli.queues import Create, known_unless, refuse_unknown_queue
-from penstock.engine.commands import Action, SearchPage
+from penstock.engine.commands import Action, SearchPage, StepsOf, TakenStep
 from penstock.errors import InvalidInput, UnknownJob, UnknownQueue
 from penstock.job import Job, JobState
 from penstock.jobs import Filter
@@ -141,15 +141,25 @@ def show(
     job = app.jobs.get(id)
     if job is None:
         raise UnknownJob(f"there is no job {id}")
-    holder = app.workers.holder_of(id)
+    holder, step = app.workers.holder_of(id), _awaited(app, job)
     if json:
-        print_json({**dataclasses.asdict(job), "worker": holder})
+        print_json({**dataclasses.asdict(job), "worker": holder, "waits_for": step})
     else:
-        _print_job(job, holder)
+        _print_job(job, holder, step)
 
 
-def _print_job(job: Job, holder: Holder | None) -> None:
+def _awaited(app: Penstock, job: Job) -> TakenStep | None:
+    """The step by which its handler waits, if one does."""
+    if job.state not in (JobState.SCHEDULED, JobState.BLOCKED) or not app.engine.capabilities.durable_waits:
+        return None
+    return next((step for step in app.engine.run(StepsOf(job.id)) if step.waits), None)
+
+
+def _print_job(job: Job, holder: Holder | None, step: TakenStep | None) -> None:
     print_record(job, (name for name in Job.__slots__ if name != "errors"))
+    if step is not None:
+        until = f" {step.until.astimezone():%Y-%m-%d %H:%M:%S}" if step.until else ""
+        out.print(f"[bold]{'now':>16}[/]  {escape(shown(step.awaited + until))}", soft_wrap=True, highlight=False)
     if holder is not None:
         heard = f"heard of at {holder.heard_at.astimezone():%m-%d %H:%M:%S}"
         told = f"{holder.worker}, host {holder.host}, pid {holder.pid}, for {holder.seconds:,.0f} s, {heard}"

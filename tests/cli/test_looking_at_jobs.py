@@ -2,7 +2,7 @@ from uuid import uuid4
 
 import pytest
 
-from penstock import Handler, Penstock
+from penstock import Context, Handler, Penstock
 from penstock.engine import commands
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
@@ -32,6 +32,33 @@ def test_list_and_show_tell_what_waits_for_a_worker_that_knows_it(penstock: Comm
     assert any(
         line.split() == ["parked_reason", "no", "handler", "here"] for line in penstock.lines("jobs", "show", job.id)
     )
+
+
+def test_show_tells_what_a_handler_waits_for(penstock: Command, send: Send, app: Penstock) -> None:
+    @app.job
+    async def sell(ctx: Context) -> None:
+        await ctx.call(send, "x")
+        await ctx.wait_for("paid", key="order 7")
+        await ctx.approve("Ship [it]?", timeout=3600)
+        await ctx.sleep(days=3)
+
+    id = sell.enqueue().id
+    app.tick(limit=1)
+    assert "             now  waits for the jobs it called (call send)" in penstock.lines("jobs", "show", id)
+    while app.tick():
+        pass
+    assert "             now  waits for paid order 7" in penstock.lines("jobs", "show", id)
+    app.emit("paid", key="order 7")
+    app.tick()
+    waits = penstock.json("jobs", "show", id)["waits_for"]
+    assert (waits["kind"], waits["output"]["question"]) == ("approval", "Ship [it]?")
+    shown = penstock.lines("jobs", "show", id)[-1]
+    assert shown.startswith("             now  waits for a person: Ship [it]?, at most until 20")
+    app.operator("ada").approve(id)
+    app.tick()
+    assert penstock.lines("jobs", "show", id)[-1].startswith("             now  sleeps until 20")
+    app.jobs.cancel(id)
+    assert penstock.json("jobs", "show", id)["waits_for"] is None
 
 
 def test_show_has_the_traceback_of_each_attempt(penstock: Command, send: Send, app: Penstock) -> None:
@@ -88,7 +115,7 @@ def test_json_has_everything_on_record(penstock: Command, send: Send, app: Penst
     Worker(app).run_all(output={"sent": True})
     [listed] = penstock.json("jobs", "list")["jobs"]
     shown = penstock.json("jobs", "show", handle.id)
-    assert {**listed, "worker": None} == shown
+    assert {**listed, "worker": None, "waits_for": None} == shown
     assert {name: shown[name] for name in ("id", "kind", "queue", "state", "priority", "owner", "attempt")} == {
         "id": str(handle.id), "kind": "send", "queue": "default", "state": "succeeded", "priority": 3, "owner": "ada",
         "attempt": 1,

@@ -87,6 +87,20 @@ class TakenStep(msgspec.Struct, frozen=True):
     until: datetime | None
     jobs: Sequence["TreeJob"] | None
 
+    @property
+    def awaited(self) -> str:
+        """What it waits for, for people; `until` comes after it, where there is one."""
+        match self.kind:
+            case "sleep":
+                return "sleeps until"
+            case "approval":
+                told = f"waits for a person: {self.output['question']}"
+            case "event":
+                told = f"waits for {self.output['event']} {self.output['key']}".rstrip()
+            case _:
+                return f"waits for the jobs it called ({self.name})"
+        return f"{told}, at most until" if self.until else told
+
 
 class StepsOf(Repeatable[list[TakenStep]], frozen=True):
     """What a job has remembered of itself and waits for, in its order."""
