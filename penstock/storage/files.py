@@ -91,8 +91,8 @@ class Artifacts:
         return found[0] if found else None
 
     def find(self, *, path: str) -> Artifact | None:
-        """The file that is stored under a path, as `artifact.path` tells it: also one that an attempt has stored and
-        could tell nobody of."""
+        """The file that is stored under a path, `artifact.path`; None when there is none. It may be one that an attempt
+        stored before it was lost."""
         return self._engine.run(commands.ArtifactAt(path))
 
     async def afind(self, *, path: str) -> Artifact | None:
@@ -147,7 +147,7 @@ class Artifacts:
         return b"".join([chunk async for chunk in self.aopen(id)])
 
     def url(self, id: UUID, seconds: int = HOUR) -> str:
-        """A link that anybody may download the file with, for so long."""
+        """A link by which anybody can download the file, for so many seconds."""
         artifact = _readable(self.get(id), id)
         seconds = _while_it_lasts(artifact, seconds)
         return self.store.sign(artifact.path, seconds) or _own_link(id, seconds)
@@ -158,7 +158,7 @@ class Artifacts:
         return await self.store.asign(artifact.path, seconds) or _own_link(id, seconds)
 
     def delete(self, *ids: UUID) -> Sequence[UUID]:
-        """Removes files; those that were there."""
+        """Removes files. Returns the ids of those that were there."""
         marked = self._engine.run(commands.RemoveArtifacts(ids))
         self.remove_files(marked)
         return marked
@@ -169,7 +169,7 @@ class Artifacts:
         return marked
 
     def remove_files(self, marked: Sequence[UUID]) -> None:
-        """Of artifacts that are marked as removed; a sweep does so too."""
+        """Removes the files of artifacts that are marked as removed, as a sweep would."""
         for id in marked:
             remove_file(self._engine, self.store, id)
 
@@ -180,6 +180,9 @@ class Artifacts:
     def due(self, *, grace: float = GRACE) -> int:
         """How many artifacts a sweep would remove, counted up to a thousand."""
         return self._engine.run(commands.ArtifactsDue(grace))
+
+    async def adue(self, *, grace: float = GRACE) -> int:
+        return await self._engine.arun(commands.ArtifactsDue(grace))
 
     def sweep(self, *, orphans: bool = False, grace: float = GRACE, progress: Progress | None = None) -> Swept:
         """Removes what has expired and what was interrupted; with `orphans` also files that no artifact names."""

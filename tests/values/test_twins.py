@@ -1,9 +1,14 @@
 """What is written for event loops and its sync twin are the same but for the waiting: scripts/twins writes the twin."""
 
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from penstock import JobHandle
+from penstock.storage import Store
+from tests.docs.test_docstrings import PARTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -69,3 +74,18 @@ def test_a_source_that_was_edited_alone_is_named_and_its_twin_is_written_anew(tm
     assert '"""Takes one."""\n        return self._open(seconds).number' in text, "a docstring is the twin's own"
     assert "        self._lock.release()" in text, "by hand is by hand"
     assert twins("--check", file.parent).returncode == 0
+
+
+def test_whatever_asks_is_there_with_and_without_an_event_loop() -> None:
+    """Of what an application leads to; these two ask nobody."""
+    methods = {
+        part: {name for name, _ in inspect.getmembers(part, inspect.isfunction) if not name.startswith("_")}
+        for part in [*PARTS.values(), JobHandle, Store]
+    }
+    alone = [
+        f"{part.__name__}.{name}"
+        for part, names in methods.items()
+        for name in names
+        if not names & {f"a{name}", name.removeprefix("a")} - {name}
+    ]
+    assert sorted(alone) == ["Schedules.define", "Schedules.prepare"]
