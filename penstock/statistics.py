@@ -93,7 +93,7 @@ class Statistics:
 
 
 class Errors:
-    """`app.errors`: those that are alike together.
+    """`app.errors`: what attempts failed with, those that are alike as one group.
 
     ```python
     from datetime import timedelta
@@ -106,7 +106,7 @@ class Errors:
         self._engine = engine
 
     def list(self, *, kind: str | None = None, since: Since = DAY, limit: int = 50) -> Sequence[ErrorGroup]:
-        """Those of most attempts first, half a minute old at most."""
+        """Groups of errors, those with most attempts first; half a minute old at most."""
         return self._engine.run(ErrorGroups(_moment(since), kind, limit))
 
     async def alist(self, *, kind: str | None = None, since: Since = DAY, limit: int = 50) -> Sequence[ErrorGroup]:

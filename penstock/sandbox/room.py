@@ -19,7 +19,7 @@ def usable_cores() -> int:
 
 
 class Slots:
-    """So many at a time, in each event loop: as many as there are cores for this process, unless told. More would take
+    """Lets so many run at a time, in each event loop: by default as many as this process has cores. More would take
     their memory and be no sooner.
 
     ```python

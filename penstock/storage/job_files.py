@@ -87,8 +87,8 @@ class ArtifactsOfJob:
     ) -> Artifact:
         """Stores a file of this job: bytes, a Path, a binary file, or an iterator of bytes, sync or async.
 
-        It is kept under its owner's folder, in one of the job's, by its name; or at `path` in the owner's folder.
-        The same name again overwrites it, unless overwrite=False. `expires_in` seconds; math.inf keeps it for ever.
+        It goes to the job's folder, below that of its owner, under `name`; or to `path` below the owner's folder. The
+        same name again overwrites it, unless overwrite=False. It is kept `expires_in` seconds; math.inf is for ever.
         """
         return await self._keeper.aput(
             self._job, self._lease, name, data, type=type, content_type=content_type, duration=duration,

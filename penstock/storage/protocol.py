@@ -57,31 +57,31 @@ class Store(Protocol):
     ) -> Written: ...
 
     def open(self, path: str, start: int = 0, end: int | None = None) -> Opened[Iterator[bytes]]:
-        """The bytes from `start` to before `end`. Raises FileNotFoundError."""
+        """Opens a file to be read from byte `start` up to `end`, which is not included. Raises FileNotFoundError."""
         ...
 
     async def aopen(self, path: str, start: int = 0, end: int | None = None) -> Opened[AsyncIterator[bytes]]: ...
 
     def delete(self, path: str) -> None:
-        """No matter whether it was there."""
+        """Removes a file; nothing happens when there is none."""
         ...
 
     async def adelete(self, path: str) -> None: ...
 
     def list(self, prefix: str = "") -> Iterator[Found]:
-        """Every file whose path begins so."""
+        """Every file whose path begins with `prefix`."""
         ...
 
     def alist(self, prefix: str = "") -> AsyncIterator[Found]: ...
 
     def sign(self, path: str, seconds: int) -> str | None:
-        """An address that anybody may read the file from for so long; None where the store has no such thing."""
+        """An address where anybody can read the file, for so many seconds; None where the store has no such thing."""
         ...
 
     async def asign(self, path: str, seconds: int) -> str | None: ...
 
     def tidy(self, grace: float) -> int:
-        """Removes what interrupted writes left behind, older than so many seconds; how many."""
+        """Removes what interrupted writes left behind more than `grace` seconds ago. Returns how many."""
         ...
 
     async def atidy(self, grace: float) -> int: ...

@@ -45,8 +45,8 @@ class PreviewOperation(Repeatable[Preview], frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """An action over many jobs, and how far it is. `done` counts the jobs that it changed; `total` is how many fitted
-    when it began, at least when it is not exact.
+    """An action over many jobs, and how far it is. `done` counts the jobs that it changed; `total` is how many there
+    were when it began; there may have been more unless `total_is_exact`.
 
     ```python
     operation = app.operator("ada").retry(queue="mail", state="failed")

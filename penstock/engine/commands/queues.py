@@ -30,11 +30,11 @@ class Queue(msgspec.Struct, frozen=True):
     running: int
     oldest_ready_seconds: float | None
     exact: bool = True
-    """Whether jobs were counted to the end: where one asks for no more than so many, there may be more."""
+    """False when counting stopped at the number that was asked for: there may be more jobs."""
 
     @classmethod
     def idle(cls, name: str) -> "Queue":
-        """One that is empty and was never set up."""
+        """A queue that is empty and was never set up."""
         return cls(name, False, {}, 0, 0, 0, 0, None)
 
 

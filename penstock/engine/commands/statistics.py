@@ -60,8 +60,8 @@ class ErrorsOfHour(msgspec.Struct, frozen=True):
 
 
 class ErrorGroup(msgspec.Struct, frozen=True):
-    """Errors of a kind whose messages differ by numbers, ids and quoted values alone. `jobs` were given up, of as many
-    attempts; `example` is the last of them; `trend` has each hour in which there were any.
+    """Errors of a kind whose messages differ by numbers, ids and quoted values alone. `attempts` ended so, and `jobs`
+    were given up; `example` is the last of them; `trend` has each hour in which there were any.
 
     ```python
     for group in app.errors.list():
