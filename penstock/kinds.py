@@ -155,6 +155,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
+    """What a worker needs to know of its application."""
+
     handlers: Mapping[str, Handler[..., Any]]
     middleware: Sequence[Middleware]
     schedules: Sequence[Schedule]

@@ -94,6 +94,8 @@ def check_slots(queues: Mapping[str, int]) -> None:
 
 
 class Lane:
+    """A queue as one worker sees it: its slots, and the jobs in hand for them."""
+
     def __init__(self, queue: str, slots: int, batch: int = 1) -> None:
         self.queue = queue
         self.slots = slots
