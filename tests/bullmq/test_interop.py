@@ -14,9 +14,11 @@ from penstock import Backoff, Context, Flow, JobState, Penstock
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.bullmq.names import uuid_of
 from tests.bullmq.peer import node
-from tests.kit.redis import fresh_redis
+from tests.kit.node import run
+from tests.kit.redis import fresh_redis, redis_server
 from tests.kit.until import soon, until
 from tests.kit.working import working
+from tests.run_document import blocks
 
 
 @pytest.fixture
@@ -28,6 +30,21 @@ def url() -> str:
 async def app(url: str) -> AsyncIterator[Penstock]:
     async with Penstock(url) as app:
         yield app
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bullmq.md"
+UNTIL_SENT = """
+console.log(await new Promise((tell) => worker.on("completed", (_, said) => tell(said))));
+await Promise.all([worker.close(), queue.close()]);
+"""
+
+
+async def test_the_guide_s_queue_and_worker_of_node_s_run(tmp_path: Path) -> None:
+    [code] = [block.code for block in blocks(GUIDE) if block.title == "mail.mjs"]
+    script = tmp_path / "of the guide" / "mail.mjs"
+    script.parent.mkdir()
+    script.write_text(code + UNTIL_SENT)
+    assert await run(script, tmp_path, REDIS_URL=redis_server()) == "sent to ada@example.com\n"
 
 
 async def test_a_node_worker_finishes_what_python_enqueued(app: Penstock, url: str, tmp_path: Path) -> None:
