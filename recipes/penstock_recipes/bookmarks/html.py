@@ -15,19 +15,20 @@ _URL = 2_048
 _ICONS = 10
 
 # Not html.parser, which takes 103 seconds for 100 kB of "<a " (Python 3.11.7). Here every look ahead that finds
-# nothing ends the reading, as it does in a browser, and what has matched is never matched again in another way (*+),
-# so that the time is that of the length.
+# nothing ends the reading, as it does in a browser, and what has matched is never matched again in another way (*+ behind
+# a set of letters, (?>…) around a group: Python 3.11.2 reads some groups wrong that have *+ behind them), so that the time
+# is that of the length.
 _OPENING = re.compile(r"<(?:!--|[a-zA-Z/!?])")
 _TAG = re.compile(
     r"""<([a-zA-Z][^\s/>]*+)
-    ((?:
+    ((?>(?:
         [\s/]++
-      | [^\s/>][^\s/>=]*+ (?:\s*+=\s*+ (?:"[^"]*+" | '[^']*+' | (?!["'])[^\s>]++))?+
-    )*+)>""",
+      | [^\s/>][^\s/>=]*+ (?>(?:\s*+=\s*+ (?:"[^"]*+" | '[^']*+' | (?!["'])[^\s>]++))?)
+    )*))>""",
     re.VERBOSE,
 )
 _ATTRIBUTE = re.compile(
-    r"""([^\s/>][^\s/>=]*+) (?:\s*+=\s*+ (?:"([^"]*+)" | '([^']*+)' | (?!["'])([^\s>]++)))?+""", re.VERBOSE
+    r"""([^\s/>][^\s/>=]*+) (?>(?:\s*+=\s*+ (?:"([^"]*+)" | '([^']*+)' | (?!["'])([^\s>]++)))?)""", re.VERBOSE
 )
 # what is in them is text, not tags
 _TEXTS = ("title", "script", "style", "textarea", "iframe", "xmp", "noembed", "noframes")

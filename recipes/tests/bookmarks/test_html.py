@@ -98,6 +98,11 @@ def test_icons_are_tried_from_the_best_to_the_usual() -> None:
     assert facts.favicon == facts.icons[0]
 
 
+def test_what_is_badly_written_is_the_same_for_every_python() -> None:
+    """3.11.2 found the link in what the quote has begun."""
+    assert read("""<link rel="icon" title='= href="/x.png">""").icons == ["https://example.com/favicon.ico"]
+
+
 @pytest.mark.parametrize(
     ("page", "content_type", "title"),
     [
