@@ -91,7 +91,7 @@ bench: .venv/.ready  ## beside thirteen other queues, into docs/benchmarks.md; h
 bench-quick: .venv/.ready
 	@$(BIN)/python -m bench.field --quick $(ARGS)
 
-soak: .venv/.ready  ## ten million jobs through one worker: memory, tables and claims stay flat, every job counted once; Ctrl-C and go on; an hour
+soak: .venv/.ready  ## ten million jobs through one worker: memory, tables and claims stay flat, every job counted once; Ctrl-C and go on; ten minutes
 	$(BIN)/python -m bench.soak $(ARGS)
 
 bench-engine: .venv/.ready  ## the engine beside bare SQL, three sizes of jobs; some minutes
