@@ -15,9 +15,9 @@ _URL = 2_048
 _ICONS = 10
 
 # Not html.parser, which takes 103 seconds for 100 kB of "<a " (Python 3.11.7). Here every look ahead that finds
-# nothing ends the reading, as it does in a browser, and what has matched is never matched again in another way (*+ behind
-# a set of letters, (?>…) around a group: Python 3.11.2 reads some groups wrong that have *+ behind them), so that the time
-# is that of the length.
+# nothing ends the reading, as it does in a browser, and what has matched is never matched again in another way, so
+# that the time is that of the length: by *+ behind a set of letters, by (?>…) around a group, because some that have
+# *+ behind them are read wrong before Python 3.11.5 (gh-106052).
 _OPENING = re.compile(r"<(?:!--|[a-zA-Z/!?])")
 _TAG = re.compile(
     r"""<([a-zA-Z][^\s/>]*+)
