@@ -172,7 +172,7 @@ async def test_a_handler_that_returns_an_outcome_ends_so(app: Penstock, sync: bo
     async with working(app):
         with pytest.raises(JobCancelled, match="no longer wanted"):
             await (await handler.aenqueue("cancel")).aresult(SOON)
-        with pytest.raises(JobFailed, match="failed after 1 attempts: never\ufffd works"):
+        with pytest.raises(JobFailed, match="failed after 1 attempt: never\ufffd works"):
             await (await handler.aenqueue("fail")).aresult(SOON)
         snoozed = await handler.aenqueue("snooze")
 
