@@ -300,7 +300,7 @@ class SyncWaits(Remembered):
         return self._wait(script)
 
 
-_RUNNERS = ("penstock.worker.", "penstock.testing.")
+_RUNNERS = ("penstock.worker.", "penstock.testing.", "penstock.interop.django.testing")
 
 
 def _refuse_beside(replay: Replay) -> None:

@@ -157,6 +157,10 @@ class _OnConnection(PostgresEngine):
     def run(self, asked: Any, /) -> Any:
         return self.run_on(self._connection(), asked)
 
+    async def arun(self, asked: Any, /) -> Any:
+        # in the thread that has the connection, as asgiref knows
+        return await sync_to_async(self.run)(asked)
+
     def enqueue(self, work: Any, connection: object = None) -> Any:
         return super().enqueue(work, connection or self._connection())
 

@@ -93,9 +93,17 @@ def _call(
     kwargs: Mapping[str, Any],
 ) -> Any:  # fmt: skip
     is_async = inspect.iscoroutinefunction(handler.function)
-    ctx = (Context if is_async else SyncContext)(job, lease, engine, lambda _: None)
+    ctx = (Context if is_async else SyncContext)(job, lease, engine, lambda _: None, version=handler.options.version)
     given = [ctx, *args] if handler.arguments.takes_context else args
-    return async_to_sync(handler.function)(*given, **kwargs) if is_async else handler.function(*given, **kwargs)
+
+    async def handle() -> Any:
+        with ctx.handling():
+            return await handler.function(*given, **kwargs)
+
+    if is_async:
+        return async_to_sync(handle)()
+    with ctx.handling():
+        return handler.function(*given, **kwargs)
 
 
 def _report(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: ClaimedJob, ending: Ending) -> None:

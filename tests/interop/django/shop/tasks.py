@@ -9,7 +9,7 @@ from typing import Any
 import django
 from django.db import OperationalError, connection
 
-from penstock import Backoff, Fail, Snooze
+from penstock import Backoff, Context, Fail, Snooze, SyncContext
 from penstock.interop.django import JobTaskContext, app
 from penstock.interop.django import task as penstock_task
 from tests.interop.django.shop.models import Order
@@ -140,3 +140,18 @@ def greet(name: str) -> str:
     """A handler, beside the tasks."""
     Order.objects.create(name=name)
     return f"hello {name} from {os.getpid()}"
+
+
+@app.job(version=2)
+async def collect(ctx: Context, order: int) -> list[object]:
+    """Waits, and asks for its steps again after each of its waits."""
+    first = await ctx.step("first", str, order)
+    await ctx.sleep(0)
+    return [first, await ctx.call(greet, "Ada"), await ctx.wait_for("paid", key=str(order))]
+
+
+@app.job(version=2)
+def collect_in_thread(ctx: SyncContext, order: int) -> list[object]:
+    first = ctx.step("first", str, order)
+    ctx.sleep(0)
+    return [first, ctx.call(greet, "Ada"), ctx.wait_for("paid", key=str(order))]

@@ -115,6 +115,19 @@ class InATransaction(TransactionTestCase):
                 tasks.noop.enqueue()
 
 
+class HandlersThatWait(TestCase):
+    def test_they_go_on_in_the_tests_own_transaction(self) -> None:
+        for number, handler in enumerate((tasks.collect, tasks.collect_in_thread)):
+            handle = app.enqueue(handler.prepare(number), connection=connection)
+            app.emit("paid", key=str(number), payload="by card", connection=connection)
+            [job] = [job for job in run_tasks() if job.id == handle.id and job.state.final]
+            self.assertEqual((job.last_error, job.state), (None, "succeeded"))
+            first, greeting, paid = job.output
+            self.assertEqual((first, paid), (str(number), "by card"))
+            self.assertIn("hello Ada", greeting)
+            self.assertEqual(Order.objects.filter(name="Ada").count(), number + 1)
+
+
 class TheTestRunner(TestCase):
     def test_the_applications_own_connections_go_to_the_database_of_the_tests(self) -> None:
         name = str(connection.settings_dict["NAME"])
