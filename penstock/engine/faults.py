@@ -96,8 +96,9 @@ class Outage:
         if known is None:
             log.error("%s cannot be reached: %s; trying until it is back", self.what, reason)
 
-    def end(self) -> None:
-        if self._since is None:
+    def end(self, asked: float = math.inf) -> None:
+        """There was an answer, to what was `asked` then: one that was kept back may be of before it was lost."""
+        if self._since is None or asked < self._since:
             return
         with self._lock:
             since, self._since = self._since, None

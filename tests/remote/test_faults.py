@@ -6,13 +6,16 @@ import time
 from collections import Counter
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
 from penstock import Context, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine import commands
-from penstock.engine.http import ApiUnreachable, KeyRefused
+from penstock.engine.http import ApiUnreachable, HttpEngine, KeyRefused
+from penstock.job import Lease
 from penstock.worker import claimer
+from tests.kit.fake_http import Answer, Request, fake_server
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.kit.until import soon, until
@@ -200,6 +203,31 @@ async def test_a_restarted_server_costs_no_job(app: Penstock, api: Api, caplog: 
             await api.restart()
         jobs = [api.app.handle(job.id) for job in jobs]
         assert [await job.aresult(30) for job in jobs] == [2 * number for number in range(JOBS)]
+
+
+async def test_an_answer_that_was_kept_back_does_not_say_that_the_api_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    """Each long poll from before an outage would have told of its end, and the next request of another one."""
+    go = asyncio.Event()
+    kept, refused, afterwards = Lease(1), Lease(2), Lease(3)
+
+    async def answer(request: Request) -> Answer:
+        lease = msgspec.json.decode(request.body)["lease"]
+        if lease == kept:
+            await go.wait()
+        return Answer(503) if lease == refused else Answer(body=b'{"result": null}')
+
+    async with fake_server(answer) as server:
+        engine = HttpEngine(server.url, KEY)
+        waiting = asyncio.create_task(engine.arun(commands.WaitForWork(kept, ["default"])))
+        await until(lambda: bool(server.requests))
+        with pytest.raises(ApiUnreachable):
+            await engine.arun(commands.WaitForWork(refused, ["default"]))
+        go.set()
+        await soon(waiting)
+        assert len(caplog.records) == 1
+        await engine.arun(commands.WaitForWork(afterwards, ["default"]))
+        await engine.aclose()
+    assert ["is back after" in each.message for each in caplog.records] == [False, True]
 
 
 async def test_work_and_cancellations_are_heard_of_after_a_restart(

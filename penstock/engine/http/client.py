@@ -152,7 +152,7 @@ class HttpEngine:
             self._server = said
         if response.status_code < 300:
             self._met = True
-            self.outage.end()
+            self.outage.end(time.monotonic() - response.elapsed.total_seconds())
             return response.content
         raise refusal(response.status_code, response.content, self.url)
 
