@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from penstock.embedded.account import Account
 from tests.chaos.ha.__main__ import ALLOWED, Lines, run
-from tests.chaos.ha.cluster import NotToBeHad, needed
+from tests.chaos.ha.cluster import Cluster, NotToBeHad, needed
 from tests.chaos.ha.faults import FAULTS
+from tests.chaos.ha.network import Machine
 from tests.chaos.ledger import Reckoning
 from tests.chaos.probes import Recovery
 from tests.chaos.report import show
@@ -28,6 +30,16 @@ def test_whoever_leads_no_job_is_lost_and_work_flows_again_within_five_seconds(t
     assert len(served) == len(FAULTS), "each of them ends in a promotion"
     assert outcome.good, outcome
     assert max(served) <= ALLOWED
+
+
+def test_the_harness_asks_first_who_was_promoted_and_the_application_is_told_nothing(tmp_path: Path) -> None:
+    machines = [Machine(number) for number in (1, 2, 3)]
+    cluster = Cluster(tmp_path, machines, ("etcd", "patroni"), Account("postgres"))
+    assert cluster.own_url == cluster.url
+    cluster.promoted = cluster.nodes[1]
+    first, second, third = (node.address for node in cluster.nodes)
+    assert f"host={second},{first},{third} " in cluster.own_url
+    assert f"host={first},{second},{third} " in cluster.url
 
 
 @pytest.mark.parametrize(("allowed", "colour"), [(10.0, "32"), (5.0, "31")])

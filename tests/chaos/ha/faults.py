@@ -39,7 +39,8 @@ class Stage:
         others = [node for node in self.server.nodes if node is not of_another_than]
         wait_for(lambda: any(node.is_primary() for node in others), "a new leader")
         self.promotions.append(time.monotonic())
-        return next(node.name for node in others if node.is_primary())
+        self.server.promoted = next(node for node in others if node.is_primary())
+        return self.server.promoted.name
 
 
 def switch_over(stage: Stage) -> str:
