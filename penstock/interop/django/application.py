@@ -154,6 +154,7 @@ class _OnConnection(PostgresEngine):
         self._alias = alias
         super().__init__(app.url, schema=app.database.schema)
 
+    # by hand: this one is what the other calls
     def run(self, asked: Any, /) -> Any:
         return self.run_on(self._connection(), asked)
 
