@@ -41,7 +41,7 @@ class Failures:
             log.info("failed, but nobody wants it from here any more: %s", said, extra=about)
         elif became.state is not JobState.FAILED:
             log.warning("attempt %d of %d failed, tried again: %s", job.attempt, job.max_attempts, said, extra=about)
-        elif error.type == "Fail":
+        elif error.type == "Fail" and error.traceback is None:  # an exception of that name has one
             log.warning("given up by its handler: %s", error.error, extra=about)
         else:
             raised = ending.raised if ending.raised is not None and _can_be_logged(ending.raised) else None

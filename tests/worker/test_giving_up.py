@@ -87,6 +87,16 @@ async def test_fail_and_timeouts_are_logged_without_one(app: Penstock, caplog: p
     ]
 
 
+async def test_an_exception_that_is_named_fail_is_an_exception(app: Penstock, caplog: pytest.LogCaptureFixture) -> None:
+    @app.job(max_attempts=1)
+    async def refuse() -> None:
+        raise type("Fail", (Exception,), {})("no such card")
+
+    await refuse.aenqueue()
+    await app.atick()
+    assert told(caplog) == [("ERROR", "given up after attempt 1 of 1: Fail: no such card", True)]
+
+
 async def test_whoever_asked_is_told_of_each_job_that_was_given_up(
     app: Penstock, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
