@@ -79,7 +79,8 @@ class Penstock(Declarations):
     seconds, else PENSTOCK_DATABASE_TIMEOUT, else 5. Workers, and the handlers that they run, wait for it instead.
 
     `needs` names what the handlers ask of the engine, such as "durable_waits" or "transactions": see
-    `engine.capabilities`. Workers and servers refuse to start when the jobs' engine lacks one of them.
+    `engine.capabilities`; so does `app.need(…)`. Workers and servers refuse to start when the jobs' engine lacks one of
+    them.
 
     ```python
     app = Penstock()
@@ -112,7 +113,6 @@ class Penstock(Declarations):
 
         quote_schema(schema)
         self.max_payload = max_payload
-        self._needs = checked_needs(needs)
         only_jobs = is_redis(url)
         if only_jobs:
             url, jobs = None, url
@@ -135,6 +135,7 @@ class Penstock(Declarations):
         self._signing_secret: str | None = None
         """That of the server which this process has made of it."""
         super().__init__(Kinds(self.engine, max_payload))
+        self._needs += checked_needs(needs)
         self.schedules = Schedules(self.engine, self._kinds.handlers, max_payload)
 
     def operator(self, who: str) -> Operator:
@@ -387,6 +388,7 @@ class Penstock(Declarations):
             self._kinds.queues,
             self._end_hooks,
             self._needs,
+            self._kinds.flows,
         )
 
     # Tables of the application's own.

@@ -22,6 +22,7 @@ from penstock.queue import Settings, as_json
 from penstock.schedule import CronDecorator, Schedules
 from penstock.sql import read_migrations
 from penstock.web_page import WebPage
+from penstock.worker.needs import checked_needs
 from penstock.worker.run import check_slots
 from penstock.worker.tick import SLOTS as SLOTS_OF_TICK
 from penstock.worker.worker import SLOTS
@@ -55,6 +56,7 @@ class Declarations:
         self.failure_hooks: list[FailureHook] = []
         self._end_hooks: list[EndHook] = []
         self._slots: dict[str, int] = {}
+        self._needs: list[str] = []
 
     def add_migrations(self, application: str, folder: Traversable) -> None:
         """Tables of the application's own: the SQL files of a folder, named like 0001_tables.sql, are applied once each
@@ -261,6 +263,16 @@ class Declarations:
     async def declare(self) -> None:
         """Tells the database which kinds users may start, and within which quotas. A server does so when it starts."""
         await self._kinds.declare()
+
+    def need(self, *capabilities: str) -> None:
+        """Names what the application asks of the engine that has its jobs, as needs= of Penstock does: for a function
+        that adds jobs to an application which others have made. Nothing is refused before it starts.
+
+        ```python
+        app.need("transactions", "durable_waits")
+        ```
+        """
+        self._needs += checked_needs(capabilities)
 
     # Around every run.
 

@@ -1,7 +1,7 @@
 """The kinds of an application: its handlers and flows by name, what users may start of them, and all that its workers
 need to know."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
@@ -166,7 +166,14 @@ class Registry:
     """What the code says of its queues."""
     end_hooks: Sequence[EndHook] = ()
     needs: Sequence[str] = ()
-    """What the application says that it needs of the engine, beside what can be seen of its handlers."""
+    """What the application says that it needs of the engine, beside what can be seen of its kinds."""
+    flows: Mapping[str, FlowMaker[...]] = field(default_factory=dict)
+
+    @property
+    def startable(self) -> Iterator[tuple[str, Options]]:
+        """Each kind with its options: a flow and its last step may share one, and each has options of its own."""
+        for kinds in (self.handlers, self.flows):
+            yield from ((kind, each.options) for kind, each in kinds.items())
 
     def batch_size(self, queue: str) -> int:
         """How many jobs a slot of the queue may take at once."""

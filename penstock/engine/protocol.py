@@ -23,7 +23,8 @@ class Capabilities:
     is added is nobody's who did not say so."""
 
     transactions: bool
-    """ctx.transaction(): a connection whose writes are committed with the job's completion."""
+    """ctx.transaction(): a connection whose writes are committed with the job's completion. And jobs that are enqueued
+    in a transaction of the caller's: connection=, or penstock.enqueue() in SQL."""
     leads: bool
     """Its workers do what happens by itself: due jobs, lost leases, schedules, history. Else somebody else does."""
     database: bool

@@ -28,16 +28,16 @@ def check_needs(engine: Engine, registry: Registry) -> None:
         if not getattr(can, name):
             raise EngineCannot(
                 name,
-                f"the application needs {name!r} (needs= of Penstock), which is not there where it has its jobs: "
-                "give it an engine that can, as Postgres is, or take it out of needs= if it does without",
+                f"the application needs {name!r} (app.need), which is not there where it has its jobs: "
+                "give it an engine that can, as Postgres is, or take it out if it does without",
             )
-    for kind, handler in registry.handlers.items():
-        if handler.options.users and not can.users:
+    for kind, options in registry.startable:
+        if options.users and not can.users:
             raise EngineCannot(
                 "users",
                 f"users may start {kind!r}, and jobs in Redis have no users: keep it in Postgres",
             )
-        if handler.options.quota and not can.quotas:
+        if options.quota and not can.quotas:
             raise EngineCannot(
                 "quotas", f"{kind!r} counts against a quota, which Redis does not: use max_running of its queue"
             )

@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,18 @@ def test_a_handler_is_refused_before_the_first_job(options: dict[str, object], l
         assert refused.value.capability == lacks
 
 
+@pytest.mark.parametrize(
+    ("options", "lacks"), [({"users": True}, "users"), ({"quota": "pages"}, "quotas")], ids=["users", "quotas"]
+)
+def test_a_flow_is_refused_before_its_first_job(options: dict[str, Any], lacks: str) -> None:
+    with Penstock(fresh_redis()) as app:
+        app.job(kind="book")(lambda: None)
+        app.flow(kind="book", **options)(Flow)
+        with pytest.raises(EngineCannot, match="book") as refused:
+            app.worker()
+        assert refused.value.capability == lacks
+
+
 def test_what_an_application_says_that_it_needs_is_refused_when_it_starts() -> None:
     needs = ("leads", "durable_waits", "transactions")
     with Penstock(fresh_redis(), needs=needs) as app:
@@ -38,8 +51,16 @@ def test_what_an_application_says_that_it_needs_is_refused_when_it_starts() -> N
             assert refused.value.capability == "durable_waits"
     with Penstock("postgresql://127.0.0.1:1/x", needs=needs) as app:
         app.worker()
+        with pytest.raises(InvalidInput, match="did you mean 'durable_waits'"):
+            app.need("durable_wait")
     with pytest.raises(InvalidInput, match="did you mean 'durable_waits'"):
         Penstock(needs=["durable_wait"])
+    with Penstock(fresh_redis()) as app:
+        app.need("leads")
+        app.worker()
+        app.need("leads", "transactions")
+        with pytest.raises(EngineCannot, match="'transactions'"):
+            app.worker()
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ def install(
     guard = guard or Guard([*allow] or os.environ.get("BOOKMARKS_ALLOW", "").replace(",", " ").split())
     enricher = Enricher(app, guard, browser or Browser(guard), captioner or _captioner(), timeout)
     app.add_migrations("bookmarks", files(__package__) / "migrations")
+    # a bookmark and its message are added together, in SQL
+    app.need("transactions")
     handler = make_handler(app, enricher, at_once=at_once)
     app.job(kind=KIND, queue=QUEUE, max_attempts=MAX_ATTEMPTS)(handler)
     # messages that only waited for a browser would be kept from workers on other machines, and cut off by a tick

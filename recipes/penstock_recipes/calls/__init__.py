@@ -74,6 +74,7 @@ def install(
         backoff=backoff or BACKOFF,
     )
     app.add_migrations("calls", files(__package__) / "migrations")
+    app.need("artifacts")
     org_bytes = max_org_bytes or _max_org_bytes()
 
     def routes() -> "APIRouter":

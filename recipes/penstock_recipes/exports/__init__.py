@@ -44,6 +44,7 @@ def install(
     from penstock_recipes.exports.jobs import export_pdf
 
     app.add_migrations("exports", files(__package__) / "migrations")
+    app.need("transactions")
     app.quota("exports", per_day=per_day, running=running, storage=storage)
     app.job(
         queue="exports",

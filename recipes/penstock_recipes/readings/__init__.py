@@ -65,6 +65,9 @@ def install(
     With a `page` for people at /readings.
     """
     require("readings", "pikepdf", "typst")
+    approve = _approve_recordings() if approve_recordings is None else approve_recordings
+    # all chapters wait for one calculation
+    app.need("after_existing", *(["durable_waits"] if approve else []))
     app.quota("readings", per_day=per_day, unfinished=unfinished, storage=storage)
     voice = voice or _voice_provider()
     at_once: int | None = getattr(voice, "at_once", None)
@@ -81,7 +84,7 @@ def install(
         max_attempts=max_attempts,
         quota="readings",
         kept=kept,
-        approve_recordings=_approve_recordings() if approve_recordings is None else approve_recordings,
+        approve_recordings=approve,
     )
     app.add_routes(_routes)
     if page:
