@@ -57,7 +57,8 @@ class Store(Protocol):
     ) -> Written: ...
 
     def open(self, path: str, start: int = 0, end: int | None = None) -> Opened[Iterator[bytes]]:
-        """Opens a file to be read from byte `start` up to `end`, which is not included. Raises FileNotFoundError."""
+        """Opens a file to be read from byte `start` up to `end`, which is not included. Raises FileNotFoundError, and
+        StoreFault when the store cannot be reached, or is lost on the way."""
         ...
 
     async def aopen(self, path: str, start: int = 0, end: int | None = None) -> Opened[AsyncIterator[bytes]]: ...

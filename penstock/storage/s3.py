@@ -143,14 +143,14 @@ class Objects:
         if start == 0 and end is None:
             wanted = None
         result = self._call("get", path, options=wanted)
-        return Opened(result.meta["size"], _chunks(result))
+        return Opened(result.meta["size"], _chunks(result, path))
 
     async def aopen(self, path: str, start: int = 0, end: int | None = None) -> Opened[AsyncIterator[bytes]]:
         wanted: Any = {"range": {"offset": start}} if end is None else {"range": (start, end)}
         if start == 0 and end is None:
             wanted = None
         result = await self._acall("get", path, options=wanted)
-        return Opened(result.meta["size"], _achunks(result))
+        return Opened(result.meta["size"], _achunks(result, path))
 
     def delete(self, path: str) -> None:
         try:
@@ -228,14 +228,16 @@ class Digest:
         return Written(self._size, self._hash.hexdigest())
 
 
-def _chunks(result: Any) -> Iterator[bytes]:
-    for chunk in result.stream(min_chunk_size=CHUNK):
-        yield bytes(chunk)
+def _chunks(result: Any, path: str) -> Iterator[bytes]:
+    with _as_ours("read", path):
+        for chunk in result.stream(min_chunk_size=CHUNK):
+            yield bytes(chunk)
 
 
-async def _achunks(result: Any) -> AsyncIterator[bytes]:
-    async for chunk in result.stream(min_chunk_size=CHUNK):
-        yield bytes(chunk)
+async def _achunks(result: Any, path: str) -> AsyncIterator[bytes]:
+    with _as_ours("read", path):
+        async for chunk in result.stream(min_chunk_size=CHUNK):
+            yield bytes(chunk)
 
 
 def _read_part(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes] | None]:

@@ -12,10 +12,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
+import obstore
 import pytest
+from obstore.exceptions import GenericError
 
 from penstock.errors import ArtifactExists, InvalidInput, StoreFault
 from penstock.storage import Found, Store, folder, store_at
@@ -213,6 +215,35 @@ async def test_no_secret_is_told_by_a_store_or_its_errors(seaweed: Seaweed, monk
     assert "failed to put" in str(refused.value)
     for text in (repr(store), str(refused.value), repr(refused.value.__cause__), repr(refused.value)):
         assert SECRET not in text
+
+
+class Broken:
+    """What obstore gives of a file whose store is lost in the middle."""
+
+    meta: ClassVar = {"size": 2}
+
+    def stream(self, **_: int) -> "Broken":
+        return self
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"a"
+        raise GenericError("connection reset\nand pages more")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self:
+            yield chunk
+
+
+@pytest.mark.parametrize("on_a_loop", [True, False])
+async def test_a_store_that_is_lost_while_a_file_is_read_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_a_loop: bool
+) -> None:
+    async def get(*_: object, **__: object) -> Broken:
+        return Broken()
+
+    monkeypatch.setattr(obstore, "get_async" if on_a_loop else "get", get if on_a_loop else lambda *_, **__: Broken())
+    with pytest.raises(StoreFault, match=r"failed to read a file: connection reset$"):
+        await Tried(store_at(tmp_path), on_a_loop=on_a_loop).read("a")
 
 
 # A folder.

@@ -123,10 +123,11 @@ class Dashboard:
         return response
 
     async def _preview(self, request: Request) -> Response:
-        if access.session_of(request, self.sessions) is None:
+        session = access.session_of(request, self.sessions)
+        if session is None:
             return access.to_sign_in(request)
         try:
-            return await preview(self.services, request)
+            return await preview(self.services, request, operates=session.operates)
         except Exception as error:
             return problem_of(error).response()
 

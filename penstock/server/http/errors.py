@@ -65,6 +65,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem(503, "the database cannot be reached at the moment", headers=_RETRY_SOON)
         case TimeoutError():
             return Problem(503, "the database did not answer in time", headers=_RETRY_SOON)
+        case errors.StoreFault():
+            log.warning("%s", error)
+            return Problem(503, "the store of files cannot be reached at the moment", headers=_RETRY_SOON)
         case errors.DatabaseUnavailable():
             # of jobs that are elsewhere
             return Problem(503, "the jobs cannot be reached at the moment", headers=_RETRY_SOON)

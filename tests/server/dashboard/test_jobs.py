@@ -1,5 +1,6 @@
 """Jobs on pages: found, shown, masked, and their files."""
 
+import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
@@ -10,7 +11,9 @@ import pytest
 
 from penstock import Backoff, Context, Penstock, batch
 from penstock.engine import commands
+from penstock.errors import StoreFault
 from penstock.server import Server
+from penstock.server.dashboard import files
 from penstock.server.dashboard.live import Contact, View
 from tests.server.dashboard.browsing import Browser, token_of
 
@@ -196,6 +199,76 @@ async def test_files_are_shown_where_that_is_safe_and_else_downloaded(operator: 
     assert {name for name, inline in shown.items() if inline} == {"page.pdf", "picture.png", "tune.mp3"}
     assert "<iframe" in page
     assert 'src="/dashboard/artifacts/' in page
+
+
+async def test_whoever_may_only_look_sees_previews_and_downloads_no_file_as_it_is(
+    stranger: Browser, app: Penstock
+) -> None:
+    """Nobody can mask what is in a file of any type, and of a text the page shows the beginning, masked."""
+
+    @app.job
+    async def export(ctx: Context) -> None:
+        await ctx.artifacts.put("picture.png", b"\x89PNG")
+        await ctx.artifacts.put("facts.json", b'{"password": "hunter2"}')
+        await ctx.artifacts.put("dump.bin", b"hunter2")
+
+    handle = await app.aenqueue(export.prepare())
+    await app.atick()
+    paths = {
+        each.name: f"/dashboard/artifacts/{each.id}"
+        for each in await app.engine.arun(commands.ArtifactsOfJobs([handle.id]))
+    }
+    for who, reads in (("viewer", False), ("operator", True)):
+        stranger.client.cookies.clear()
+        await stranger.sign_in(token_of("vera", who))
+        page = (await stranger.get(f"/jobs/{handle.id}")).text
+        assert all(name in page for name in paths), who
+        assert "hunter2" not in page
+        assert ("download=1" in page) == reads
+        assert (await stranger.get(paths["picture.png"])).content == b"\x89PNG"
+        for path in (*(f"{path}?download=1" for path in paths.values()), paths["facts.json"], paths["dump.bin"]):
+            answer = await stranger.get(path)
+            assert answer.status_code == (200 if reads else 403), (who, path)
+            assert ("hunter2" in answer.text) == (reads and paths["picture.png"] not in path)
+
+
+async def test_while_the_store_is_away_a_job_has_its_page_without_previews(
+    operator: Browser, web: Server, app: Penstock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @app.job
+    async def write(ctx: Context) -> None:
+        for name in ("one.txt", "two.txt"):
+            await ctx.artifacts.put(name, b"here it is")
+
+    handle = await app.aenqueue(write.prepare())
+    await app.atick()
+    asked = 0
+    away = asyncio.Event()
+
+    async def silent(*_: object) -> None:
+        nonlocal asked
+        asked += 1
+        await away.wait()
+
+    async def refusing(*_: object) -> None:
+        raise StoreFault("the store failed to get a file")
+
+    monkeypatch.setattr(files, "_WITHIN", 0.01)
+    monkeypatch.setattr(app.artifacts.store, "aopen", silent)
+    page = await operator.get(f"/jobs/{handle.id}")
+    assert page.status_code == 200
+    assert page.text.count("No preview: the store of files does not answer.") == 2
+    assert asked == 1, "the second file does not wait for it, too"
+    assert web.dashboard is not None
+    contact, regions = await web.dashboard.live.look_at(View(f"/jobs/{handle.id}", "", True, "http://test"))
+    assert contact is Contact.GOOD
+    assert "No preview" in regions["files"]
+    [link] = re.findall(r'/dashboard/artifacts/[0-9a-f-]+\?download=1">.*?</svg> one.txt', regions["files"])
+    monkeypatch.setattr(app.artifacts.store, "aopen", refusing)
+    assert (await operator.get(link.partition('"')[0])).status_code == 503
+    monkeypatch.undo()
+    monkeypatch.setattr(files, "_away", {})
+    assert (await operator.get(f"/jobs/{handle.id}")).text.count("here it is") == 2
 
 
 async def test_files_of_an_open_page_come_as_they_are_made_and_keep_their_preview(

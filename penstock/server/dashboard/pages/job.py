@@ -9,7 +9,7 @@ from uuid import UUID
 from penstock.artifact import Artifact
 from penstock.engine import commands
 from penstock.engine.commands import Operation, RunningJob, TakenStep
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, StoreFault
 from penstock.job import Job, JobState
 from penstock.server.dashboard.files import preview_of, read_text
 from penstock.server.dashboard.page import Contents, Done, Form, Look, Section
@@ -42,6 +42,8 @@ class File:
     artifact: Artifact
     preview: str | None
     text: str | None = None
+    missing: str | None = None
+    """Why there is no preview, where there should be one."""
 
 
 async def record(look: Look) -> bool:
@@ -204,14 +206,16 @@ async def _files(look: Look, job: Job) -> list[File]:
     files: list[File] = []
     texts = 0
     for artifact in await look.run(commands.ArtifactsOfJobs([job.id])):
-        shown, text = preview_of(artifact), None
+        shown, text, missing = preview_of(artifact), None, None
         if shown == "text" and texts < _TEXTS_SHOWN:
             texts += 1
             try:
                 text = await read_text(look.services, artifact)
             except FileNotFoundError:
-                shown = None
-        files.append(File(artifact, shown, text))
+                missing = "It is not in the store."
+            except StoreFault:
+                missing = "No preview: the store of files does not answer."
+        files.append(File(artifact, shown, text, missing))
     return files
 
 
