@@ -21,7 +21,7 @@ from penstock.engine.commands import (
     Progress,
 )
 from penstock.engine.protocol import AsyncTransaction, Engine, Transaction
-from penstock.errors import InvalidInput, PenstockError
+from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Lease, NewJob
 from penstock.json import clean, loads
@@ -142,6 +142,7 @@ class JobContext(Remembered):
     def lose(self) -> None:
         """Tells the handler to stop because the job is another worker's by now. For the worker."""
         self.cancel()
+        self._replay.end(LeaseLost(f"job {self.id} is no longer this worker's"))
         with self._cutting:
             if self._transaction is not None:
                 # nothing on it can be committed any more, and it may be half open: an answer that never comes

@@ -66,10 +66,19 @@ class Replay:
         self._failed_names: set[str] = set()
         self._in_order = True
         self._unsaid: Step | None = None
+        self._over: Suspended | LeaseLost | None = None
+
+    def end(self, why: Suspended | LeaseLost) -> Suspended | LeaseLost:
+        """The run is over, whatever its handler does on its way out. Gives what to raise."""
+        self._over = why
+        return why
 
     @contextmanager
     def taking(self, name: str | None = None) -> Iterator[None]:
         """Around each step. One that failed may be taken again in the same run by its name, and is the same step."""
+        if self._over is not None:
+            # in a `finally`, or where it has caught even that: such a step is for when the job ends, not a run of it
+            raise self._over
         if name is not None and (name in self._under_way or name in self._taken_names):
             raise ReplayMismatch(
                 f"two steps are called {name!r}: the second would be given the result of the first; give each a name "
@@ -252,7 +261,7 @@ class Replay:
             self._version,
         )
         if not (yield step):
-            raise LeaseLost(f"job {self._job.id} is no longer this worker's: step {name!r} is not remembered")
+            raise self.end(LeaseLost(f"job {self._job.id} is no longer this worker's: step {name!r} is not remembered"))
 
     def _wait(
         self, step: WaitingStep, said: Progress | None, jobs: Sequence[dict[str, Any]] | None = None
@@ -260,7 +269,7 @@ class Replay:
         step = msgspec.structs.replace(step, number=self._numbers[step.name], version=self._version)
         suspended = yield Suspend(self._lease, self._job.id, self._job.claims, step, jobs, said)
         if suspended is None or suspended.state is not JobState.RUNNING:
-            raise Suspended(step.name)
+            raise self.end(Suspended(step.name))
         return suspended.output
 
 

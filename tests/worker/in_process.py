@@ -97,6 +97,13 @@ async def wait_for_event_async(ctx: Context, key: str) -> list[object]:
     return [before == await ctx.step("process, again", os.getpid), await ctx.wait_for("go", key=key)]
 
 
+def clean_up(ctx: SyncContext, noted: str) -> object:
+    try:
+        return ctx.wait_for("paid")
+    finally:
+        ctx.step("release", Path(noted).write_text, "released")
+
+
 def exit_hard(code: int) -> None:
     os._exit(code)
 

@@ -46,6 +46,7 @@ def programs() -> st.SearchStrategy[Program]:
             st.one_of(
                 ALONE,
                 inner.map(lambda program: ["call", program]),
+                inner.map(lambda program: ["try", program]),
                 st.lists(inner, min_size=1, max_size=3).map(lambda several: ["gather", several]),
             ),
             max_size=4,
@@ -68,6 +69,8 @@ def expected(program: Program, path: str) -> list[Any]:
                 results.append("nothing")
             case "call":
                 results.append(expected(more[0], here))
+            case "try":
+                results += [expected(more[0], here), f"leave {here}"]
             case "gather":
                 results.append([expected(each, f"{here}.{place}") for place, each in enumerate(more[0])])
     return results
@@ -80,7 +83,7 @@ def waits_of(program: Program, path: str) -> list[str]:
         match what:
             case "wait" | "wait, with time":
                 found.append(here)
-            case "call":
+            case "call" | "try":
                 found += waits_of(more[0], here)
             case "gather":
                 found += [each for place, inner in enumerate(more[0]) for each in waits_of(inner, f"{here}.{place}")]
@@ -92,7 +95,8 @@ def jobs_of(program: Program) -> tuple[int, int]:
     succeed, fail = 1, 0
     for what, *more in program:
         fail += what == "call in vain"
-        for inner in more if what == "call" else more[0] if what == "gather" else ():
+        succeed -= what == "try"
+        for inner in more if what in ("call", "try") else more[0] if what == "gather" else ():
             each = jobs_of(inner)
             succeed, fail = succeed + each[0], fail + each[1]
     return succeed, fail
@@ -174,6 +178,7 @@ class Taken:
 
     def __init__(self) -> None:
         self.seen: dict[tuple[UUID, str, str], set[object]] = {}
+        self.left_early: list[str] = []
 
     async def take(self, ctx: Context, here: str) -> None:
         callback = read_token(SECRET, ctx.callback_url("paid").rpartition("/")[2])
@@ -182,7 +187,14 @@ class Taken:
         for what, value in took.items():
             self.seen.setdefault((ctx.id, here, what), set()).add(value)
 
+    async def leave(self, here: str, *, through: bool) -> str:
+        """What stands in a `finally` is done when its block is through, not when it waits."""
+        if not through:
+            self.left_early.append(here)
+        return f"leave {here}"
+
     def check(self) -> None:
+        assert not self.left_early
         values: dict[tuple[UUID, str], list[object]] = {}
         for (job, _, what), seen in self.seen.items():
             assert len(seen) == 1, what
@@ -200,18 +212,21 @@ def interpreter(app: Penstock) -> tuple[Any, Taken]:
 
     @app.job(max_attempts=10_000)
     async def run_program(ctx: Context, program: Program, path: str, run: str) -> list[Any]:
+        return await go_through(ctx, program, path, run)
+
+    async def go_through(ctx: Context, program: Program, path: str, run: str) -> list[Any]:
         results: list[Any] = []
         for number, (what, *more) in enumerate(program):
             here = f"{path}.{number}"
             match what:
                 case "step":
-                    results.append(await ctx.step(f"step {number}", "step {}".format, here))
+                    results.append(await ctx.step(f"step {here}", "step {}".format, here))
                 case "sleep":
                     await ctx.sleep(0.001)
                 case "take":
                     await taken.take(ctx, here)
                 case "take in a step":
-                    await ctx.step(f"step {number}", taken.take, ctx, here)
+                    await ctx.step(f"step {here}", taken.take, ctx, here)
                 case "wait":
                     results.append(await ctx.wait_for(f"event of {run}", key=here))
                 case "wait, with time":
@@ -231,6 +246,17 @@ def interpreter(app: Penstock) -> tuple[Any, Taken]:
                 case "gather":
                     parts = [run_program.prepare(each, f"{here}.{at}", run) for at, each in enumerate(more[0])]
                     results.append(await ctx.gather(*parts))
+                case "try":
+                    through = killed = False
+                    try:
+                        results.append(await go_through(ctx, more[0], here, run))
+                        through = True
+                    except Killed:
+                        killed = True
+                        raise
+                    finally:
+                        if not killed:  # of a process that has ended there is nothing left to do so
+                            results.append(await ctx.step(f"leave {here}", taken.leave, here, through=through))
         return results
 
     return run_program, taken
@@ -301,7 +327,7 @@ def test_whoever_dies_where_the_outcome_is_that_of_an_undisturbed_run(
 EVERYTHING: Program = [
     ["step"], ["sleep"], ["wait"], ["wait in vain"], ["call in vain"], ["wait, with time"], ["call", [["step"]]],
     ["gather", [[["step"]], [["sleep"], ["wait"]]]], ["take in a step"], ["take"], ["sleep"], ["take in a step"],
-    ["step"],
+    ["step"], ["try", [["step"], ["try", [["sleep"], ["wait"]]]]],
 ]  # fmt: skip
 
 
