@@ -1,10 +1,10 @@
 """Moving a queue from one engine to another: what an engine must do for that, and the order that loses and doubles
 nothing, wherever it is interrupted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from penstock.job import NewJob
@@ -17,12 +17,13 @@ CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class MovedJob:
-    """A job on its way. `attempt` and `snoozes` are how many it has had."""
+    """A job on its way. `attempt` and `snoozes` are how many it has had, `errors` what it failed with, as shown."""
 
     job: NewJob
     attempt: int
     snoozes: int
     created_at: datetime
+    errors: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

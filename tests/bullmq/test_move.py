@@ -88,6 +88,7 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
     await postgres.engine.arun(c.Release(lease, others))
     error = c.AttemptError("no", retry_in=3600)
     await postgres.engine.arun(c.Fail(lease, [c.FailedAttempt(failing.id, failing.claims, error)]))
+    first = await postgres.handle(tried.id).arefresh()
     flow = await postgres.aenqueue(batch([postgres.handler("part").prepare()]))
     for step in ("hold", "take_in", "let_go"):
         await _interrupted(url, redis_url, step)
@@ -97,14 +98,18 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
     assert (seen.state, seen.priority, seen.max_attempts, seen.owner) == (JobState.SCHEDULED, 7, 4, "ada")
     assert seen.unique_key
     assert abs((seen.run_at - in_an_hour).total_seconds()) < 1
-    assert (await redis.handle(tried.id).arefresh()).attempt == 1
+    there = await redis.handle(tried.id).arefresh()
+    assert (there.attempt, there.max_attempts, [each["error"] for each in there.errors]) == (1, 4, ["no"])
     for step in ("hold", "take_in", "let_go"):
         await _interrupted(redis_url, url, step)
     assert (await _moved(redis_url, url))["left"] == 0
     back = await postgres.handle(later.id).arefresh()
     assert (back.state, back.priority, back.owner) == (JobState.SCHEDULED, 7, "ada")
     assert abs((back.run_at - in_an_hour).total_seconds()) < 1
-    assert (await postgres.handle(tried.id).arefresh()).max_attempts == 3, "of four it has had one"
+    again = await postgres.handle(tried.id).arefresh()
+    assert (again.attempt, again.max_attempts) == (1, 4), "of four it has had one"
+    assert again.errors == there.errors == first.errors
+    assert abs((again.created_at - first.created_at).total_seconds()) < 0.01
     async with working(postgres):
         for job in jobs:
             await postgres.handle(job.id).aresult(timeout=20)
@@ -238,7 +243,8 @@ async def test_snoozes_that_were_spent_are_not_had_again(both: tuple[Penstock, P
     assert (there.snoozes, there.max_snoozes) == (1, 3)
     await _snooze(redis)
     await asyncio.to_thread(mover.move, redis.engine, postgres.engine, "default")
-    assert (await postgres.handle(job.id).arefresh()).max_snoozes == 1, "of three it has had two"
+    back = await postgres.handle(job.id).arefresh()
+    assert (back.snoozes, back.max_snoozes) == (2, 3)
 
 
 async def _fail(app: Penstock) -> None:
@@ -273,8 +279,28 @@ async def test_one_whose_unique_key_is_taken_there_comes_without_it(both: tuple[
         assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1, 0)
         came, was = [await target.handle(job.id).arefresh() for job in (here, there)]
         assert (came.unique_key, was.unique_key) == (None, "k")
-        assert came.attempt == 1 or came.max_attempts == here.max_attempts - 1
+        assert (came.attempt, [each["error"] for each in came.errors]) == (1, ["no"])
         await target.jobs.acancel(came.id, was.id)
+
+
+async def test_what_somebody_else_has_said_of_a_job_comes_as_a_database_takes_it(
+    both: tuple[Penstock, Penstock],
+) -> None:
+    postgres, redis = both
+    engine = redis.engine
+    assert isinstance(engine, BullmqEngine)
+    queue = engine.session().queue("default")
+    theirs = await queue.add("work", {}, {"attempts": 9})
+    odd = [{"error": "a\0b", "at": {"no": "time"}}, "no object"]
+    told = {"failedReason": "x\0y", "atm": "3"}
+    [ours, *_] = await engine.aenqueue([NewJob(kind="work"), NewJob(kind="other")])
+    keys = engine.session().keys("default")
+    await queue.client.hset(keys[theirs.id], mapping=told)
+    await queue.client.hset(keys[str(ours.id)], "ps:errors", json.dumps(odd))
+    assert await asyncio.to_thread(mover.move, engine, postgres.engine, "default") == mover.Moved(3, 0)
+    came = {job.id: job.errors for job in (await postgres.jobs.alist()).jobs}
+    assert came.pop(ours.id) == [{"error": "ab"}]
+    assert sorted(came.values(), key=len) == [[], [{"error": "xy", "attempt": 3}]]
 
 
 async def test_two_of_one_unique_key_move_to_a_database_that_allows_one(both: tuple[Penstock, Penstock]) -> None:

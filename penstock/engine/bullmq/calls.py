@@ -194,9 +194,9 @@ def hold_key(keys: QueueKeys, id: str, unique: str) -> RedisCall:
     return _script("holdKey", [keys[id], unique], id)
 
 
-def count_on(keys: QueueKeys, id: str, name: str, count: int) -> RedisCall:
-    """Ours: how much a job has had of something before it came here, if it has come."""
-    return _script("countOn", [keys[id]], name, count)
+def carry_on(keys: QueueKeys, id: str, name: str, said: int | str) -> RedisCall:
+    """Ours: what a job has had before it came here, if it has come: attempts, snoozes, errors."""
+    return _script("carryOn", [keys[id]], name, said)
 
 
 def note_moved(keys: QueueKeys, id: str, seconds: int) -> RedisCall:

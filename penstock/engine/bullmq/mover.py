@@ -2,10 +2,12 @@
 finds it stalled."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import Addition, now_ms, plain
@@ -13,7 +15,7 @@ from penstock.engine.bullmq.enqueue import OURS, existing, options_of, refuse
 from penstock.engine.bullmq.names import QueueKeys, as_v7, from_bullmq
 from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.queues import meet
-from penstock.engine.bullmq.record import SNOOZES, Record, moment, record_of
+from penstock.engine.bullmq.record import ERRORS, SNOOZES, Record, moment, record_of
 from penstock.engine.bullmq.session import Session
 from penstock.engine.mover import MovedJob
 from penstock.job import NewJob
@@ -146,8 +148,9 @@ class BullmqMover:
         if "delay" in opts:
             opts["delay"] += now_ms() - created
         steps = [Addition(keys, id, job.kind, job.args, opts, created).call()]
-        had = {"atm": moved.attempt, SNOOZES: moved.snoozes}
-        steps += [calls.count_on(keys, id, name, count) for name, count in had.items() if count]
+        errors = msgspec.json.encode(moved.errors).decode() if moved.errors else None
+        had = {"atm": moved.attempt, SNOOZES: moved.snoozes, ERRORS: errors}
+        steps += [calls.carry_on(keys, id, name, said) for name, said in had.items() if said]
         steps.append(calls.note_moved(keys, id, _REMEMBERED))
         added, *_ = await self._session().many(steps, together=True)
         return bool(added == id)
@@ -178,4 +181,12 @@ def _moved(record: Record) -> MovedJob:
         priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
         max_attempts=record.max_attempts, **ours,
     )  # fmt: skip
-    return MovedJob(job, record.attempts_made(), record.snoozes, created_at)
+    return MovedJob(job, record.attempts_made(), record.snoozes, created_at, [*_errors(record)])
+
+
+def _errors(record: Record) -> Iterator[dict[str, Any]]:
+    """As a database takes them: whoever may write to Redis may write anything there."""
+    for error in record.errors:
+        if isinstance(error, dict):
+            said = {name: told for name, told in error.items() if isinstance(told, str | int | float)}
+            yield {name: told.replace("\0", "") if isinstance(told, str) else told for name, told in said.items()}

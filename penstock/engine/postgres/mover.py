@@ -9,7 +9,7 @@ from uuid import UUID
 from penstock.columns import COLUMNS
 from penstock.engine.commands import ExistingIds, MoveJobs
 from penstock.engine.mover import MovedJob
-from penstock.engine.postgres.statement import Statement, all_rows, first
+from penstock.engine.postgres.statement import Statement, all_rows, first, to_json
 from penstock.job import NewJob
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ _OTHERWISE = {
 }
 _FIELDS = [column.name for column in COLUMNS if column.by == "caller" and column.name not in _NOT_MOVED]
 _HELD = f"""
-select attempt, snoozes, created_at, {", ".join(_OTHERWISE.get(name, name) for name in _FIELDS)}
+select attempt, snoozes, created_at, case when error_count is not null then penstock.errors_of(id) end,
+       {", ".join(_OTHERWISE.get(name, name) for name in _FIELDS)}
   from penstock.jobs
  where queue = %s
  order by priority desc, id
@@ -50,7 +51,7 @@ with gone as (
 ), unmarked as (
   delete from penstock.idempotency_keys as k
    using gone
-   where k.owner = gone.owner and not k.of_user and k.key in (%s || gone.id, %s || gone.id)
+   where k.owner = gone.owner and not k.of_user and k.key in (%s || gone.id::text, %s || gone.id::text)
 )
 select penstock.forget(pg_catalog.array_agg(id)) from gone having count(*) > 0
 """
@@ -59,8 +60,26 @@ _MOVED_IN = """
 select k.job
   from rows from (pg_catalog.unnest(%s::uuid[]), pg_catalog.unnest(%s::text[])) as moved (id, owner)
   join penstock.idempotency_keys as k
-    on k.owner = moved.owner and not k.of_user and k.key in (%s || moved.id, %s || moved.id)
+    on k.owner = moved.owner and not k.of_user and k.key in (%s || moved.id::text, %s || moved.id::text)
  where k.job = moved.id
+"""
+_HAD = """
+with had as (
+  select *
+    from pg_catalog.jsonb_to_recordset(%s::text::jsonb)
+         as had (id uuid, attempt int, snoozes int, created_at timestamptz, errors jsonb)
+), kept as (
+  insert into penstock.errors (id, number, error)
+  select id, number, error
+    from had, pg_catalog.jsonb_array_elements(had.errors) with ordinality as each (error, number)
+      on conflict do nothing
+)
+update penstock.jobs as job
+   set attempt = had.attempt, snoozes = had.snoozes, created_at = had.created_at,
+       error_count = nullif(pg_catalog.jsonb_array_length(had.errors), 0)
+  from had
+ where job.id = had.id
+returning job.id
 """
 _MARKS = ["moved: ", "moved without its unique key: "]
 """Idempotency keys, each with a job's id behind it. The job may have ended when an interrupted move goes on, and no
@@ -95,8 +114,15 @@ class PostgresMover:
     def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
         del queue  # each says its own
         there = {*self._engine.run(ExistingIds([each.job.id.bytes for each in jobs])), *self._moved_in(jobs)}
-        # what it has had of its attempts and snoozes is not to be had again
-        new = [_with_what_is_left(each) for each in jobs if each.job.id not in there]
+        coming = [each for each in jobs if each.job.id not in there]
+        if coming:
+            # in one: a worker that had it in between would begin with the first attempt
+            with self._engine.transaction() as transaction:
+                self._add([_marked(each.job, _MARKS[0]) for each in coming], transaction.connection)
+                self._note_what_they_had(coming, transaction.connection)
+                transaction.commit()
+
+    def _add(self, new: list[NewJob], connection: object) -> None:
         # whose unique key is another's comes without, for both were enqueued
         keys: set[object] = set()
         for number, job in enumerate(new):
@@ -104,10 +130,15 @@ class PostgresMover:
             if job.unique_key is not None and key in keys:
                 new[number] = _unkeyed(job)
             keys.add(key)
-        enqueued = self._engine.enqueue(new) if new else ()
+        enqueued = self._engine.enqueue(new, connection)
         unkeyed = [_unkeyed(job) for job, each in zip(new, enqueued, strict=True) if each.id != job.id]
         if unkeyed:
-            self._engine.enqueue(unkeyed)
+            self._engine.enqueue(unkeyed, connection)
+
+    def _note_what_they_had(self, moved: Sequence[MovedJob], connection: object) -> None:
+        """What it has had of its attempts and snoozes is not to be had again, and its errors are on record."""
+        had = to_json([_what_it_had(each) for each in moved])
+        self._engine.run_on(connection, Statement(_HAD, [had], all_rows))
 
     def _moved_in(self, jobs: Sequence[MovedJob]) -> list[UUID]:
         """Of these the ones that have been added, also where they have ended and nothing else is left of them."""
@@ -123,15 +154,17 @@ def _aside(queue: str) -> str:
     return f"{queue} (on its way elsewhere)"
 
 
-def _moved(attempt: int, snoozes: int, created_at: datetime, *fields: Any) -> MovedJob:
-    return MovedJob(NewJob(**dict(zip(_FIELDS, fields, strict=True))), attempt, snoozes, created_at)
+def _moved(
+    attempt: int, snoozes: int, created_at: datetime, errors: list[dict[str, Any]] | None, *fields: Any
+) -> MovedJob:
+    return MovedJob(NewJob(**dict(zip(_FIELDS, fields, strict=True))), attempt, snoozes, created_at, errors or ())
 
 
-def _with_what_is_left(moved: MovedJob) -> NewJob:
-    job = moved.job
-    snoozes = None if job.max_snoozes is None else max(0, job.max_snoozes - moved.snoozes)
-    left = replace(job, max_attempts=max(1, job.max_attempts - moved.attempt), max_snoozes=snoozes)
-    return _marked(left, _MARKS[0])
+def _what_it_had(moved: MovedJob) -> dict[str, Any]:
+    return {
+        "id": moved.job.id, "attempt": moved.attempt, "snoozes": moved.snoozes, "created_at": moved.created_at,
+        "errors": moved.errors,
+    }  # fmt: skip
 
 
 def _unkeyed(job: NewJob) -> NewJob:
