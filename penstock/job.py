@@ -1,5 +1,6 @@
 """What a job is, before, during and after its run, alone or enqueued with many alike: plain values."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -262,14 +263,19 @@ class Job:
         return (datetime.now(UTC) - self.created_at).total_seconds()
 
 
+_OUT_OF_TIME = re.compile(
+    r"timed out after [\d.e+-]+ s|did not end within [\d.e+-]+ s, the budget of the tick that ran it"
+)
+
+
 def shown(error: Mapping[str, Any]) -> str | None:
     """An attempt's error in words for users, as the database's `penstock.shown` has it: of an exception only that there
-    was one, for its text may hold SQL, paths or secrets."""
+    was one, for its text may hold SQL, paths or secrets. That of a time that is over holds none."""
+    text: str | None = error.get("error")
     if "traceback" in error:
-        return "it failed by an internal error"
+        return text if _OUT_OF_TIME.fullmatch(text or "") else "it failed by an internal error"
     if error.get("type") == "Parked":
         return "no worker could run it"
-    text: str | None = error.get("error")
     if text and text.startswith("worker ") and text.endswith(" was lost: its lease ran out"):
         return "its worker was lost"
     return text

@@ -3,6 +3,9 @@
 import asyncio
 import contextvars
 import inspect
+import sys
+import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, assert_never
@@ -165,8 +168,11 @@ class ThreadCall:
             args = [ctx, *args]
 
         left_behind = False
+        thread = 0
 
         def handle() -> Any:
+            nonlocal thread
+            thread = threading.get_ident()
             with ctx.handling():
                 return self._handler.function(*args, **kwargs)
 
@@ -175,9 +181,10 @@ class ThreadCall:
             work = self._threads.submit(contextvars.copy_context().run, _attempt, function, *args, **kwargs)
             try:
                 result, error = await asyncio.wrap_future(work)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as stopped:
                 # nobody can end a thread: it is told, left to itself, and lets go of its transaction when it ends
                 left_behind = True
+                _add_stack(stopped, thread)
                 ctx.cancel()
                 work.add_done_callback(lambda _: ctx.let_go())
                 raise
@@ -327,6 +334,15 @@ def _attempt(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tupl
         return function(*args, **kwargs), None
     except BaseException as error:
         return None, error
+
+
+def _add_stack(stopped: asyncio.CancelledError, thread: int) -> None:
+    """Tells where a thread is, for whoever looks for what it hangs on."""
+    frame = sys._current_frames().get(thread)
+    if frame is not None:
+        stopped.add_note(
+            f"In its thread:\nTraceback (most recent call last):\n{''.join(traceback.format_stack(frame))}"
+        )
 
 
 class FailedInProcess(PenstockError):

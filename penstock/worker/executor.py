@@ -10,8 +10,6 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.backoff import RetryRule
-from penstock.engine.commands import AttemptError
 from penstock.engine.faults import answering_within
 from penstock.job import ClaimedJob, Lease
 from penstock.json import clean
@@ -19,7 +17,6 @@ from penstock.logs import current_job
 from penstock.worker.calling import BatchCall, Calls
 from penstock.worker.run import (
     Ending,
-    Failed,
     Lane,
     Parked,
     Released,
@@ -28,6 +25,7 @@ from penstock.worker.run import (
     Stop,
     ending_of_raised,
     ending_of_stopped,
+    timed_out,
 )
 
 _AT_A_STRETCH = 0.001
@@ -175,7 +173,7 @@ class Executor:
         except BaseException as error:
             # whatever it is, the slot must not be lost with it
             expired = limit is not None and limit.expired()
-            ending = _timed_out(seconds, retry) if expired else ending_of_raised(error, retry)
+            ending = timed_out(seconds, error, retry) if expired else ending_of_raised(error, retry)
         run.ran = time.perf_counter() - started
         lane.ended(run.ran)
         self._end(lane, run, ending)
@@ -198,7 +196,7 @@ class Executor:
             raise
         except BaseException as error:
             expired = limit.expired()
-            ending = _timed_out(call.timeout, call.retry) if expired else ending_of_raised(error, call.retry)
+            ending = timed_out(call.timeout, error, call.retry) if expired else ending_of_raised(error, call.retry)
             endings = [ending] * len(running)
         ran = time.perf_counter() - started
         lane.ended(ran)
@@ -287,11 +285,6 @@ def _take_alike(lane: Lane, first: Run, most: int) -> list[Run]:
         (alike if run.job.kind == first.job.kind else others).append(run)
     lane.waiting.extendleft(reversed(others))
     return alike
-
-
-def _timed_out(seconds: float | None, retry: RetryRule | None) -> Failed:
-    final = retry is not None and retry.is_final(TimeoutError())
-    return Failed(AttemptError(f"timed out after {seconds:g} s", "Timeout", final=final))
 
 
 class _Options(msgspec.Struct):

@@ -78,7 +78,7 @@ class HandlerProcesses:
         )
         try:
             ending = await asyncio.shield(work)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stopped:
             # interrupts the handler, gives it a moment to clean up, then ends it
             child.process.terminate()
             try:
@@ -88,6 +88,7 @@ class HandlerProcesses:
             await asyncio.wait([work])
             await loop.run_in_executor(self._threads, child.process.join)
             child.close()
+            _add_traceback(stopped, work.result())
             raise
         if child.process.is_alive():
             self._idle.append(child)
@@ -101,6 +102,12 @@ class HandlerProcesses:
         for child in self._idle:
             child.process.join(CLEANUP)
         self._idle.clear()
+
+
+def _add_traceback(stopped: asyncio.CancelledError, ending: Ending) -> None:
+    """Tells where the handler was, if it lived to say so."""
+    if isinstance(ending, Failed) and ending.error.traceback is not None:
+        stopped.add_note(f"In its process:\n{ending.error.traceback}")
 
 
 def _ignore(_: object) -> None:

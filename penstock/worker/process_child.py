@@ -28,7 +28,7 @@ from penstock.logs import current_job
 from penstock.outcome import Cancel
 from penstock.storage.job_files import keeper_for
 from penstock.storage.settings import Elsewhere
-from penstock.worker.run import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, parked
+from penstock.worker.run import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, failure, parked
 
 _PR_SET_PDEATHSIG = 1
 
@@ -83,10 +83,16 @@ def _run(order: Order, note: Callable[[dict[str, Any]], None]) -> Ending:
         return _run_sync(order, function, engine, arguments.takes_context, args, kwargs, note)
     except KeyboardInterrupt:
         raise
+    except _Interrupted as error:
+        return Failed(failure(error).error)
     except BaseException as error:
         ending = ending_of_raised(error, order.retry)
         # an exception may be what no pipe takes, and its traceback stays here in any case
         return Failed(ending.error) if isinstance(ending, Failed) else ending
+
+
+class _Interrupted(Cancel):
+    """As one of the handler's own it passes by its `except Exception`."""
 
 
 def _run_sync(
@@ -100,7 +106,7 @@ def _run_sync(
         # once: the clean-up itself must not be interrupted
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         ctx.cancel()
-        raise Cancel("cancelled")
+        raise _Interrupted("its process was told to end")
 
     try:
         signal.signal(signal.SIGTERM, interrupt)

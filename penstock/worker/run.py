@@ -280,12 +280,27 @@ def parked(error: StaleArguments) -> Parked:
 
 def failure(error: BaseException, *, final: bool = False) -> Failed:
     """An attempt's error as it is kept with the job."""
+    name = type(error).__name__
+    return Failed(AttemptError(clean(_told(error)) or name, name, traceback=_traceback(error), final=final), error)
+
+
+def timed_out(seconds: float | None, error: BaseException, retry: RetryRule | None) -> Failed:
+    """Of a handler that took too long: where it was is what its cancellation tells, which became this error."""
+    final = retry is not None and retry.is_final(TimeoutError())
+    return _out_of_time(f"timed out after {seconds:g} s", "Timeout", error.__cause__ or error, final)
+
+
+def _out_of_time(told: str, type: str, stopped: BaseException, final: bool = False) -> Failed:
+    where = f"{_traceback(stopped).rstrip()}\n\nTimeoutError: {told}\n"
+    return Failed(AttemptError(told, type, traceback=where, final=final))
+
+
+def _traceback(error: BaseException) -> str:
     text = clean("".join(traceback.format_exception(error)))
     if len(text) > _LONGEST_TRACEBACK:
         half = _LONGEST_TRACEBACK // 2
         text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
-    name = type(error).__name__
-    return Failed(AttemptError(clean(_told(error)) or name, name, traceback=text, final=final), error)
+    return text
 
 
 def _told(error: BaseException) -> str:
@@ -305,7 +320,7 @@ def ending_of_stopped(run: Run, error: asyncio.CancelledError) -> Ending:
         case Stop.BUDGET:
             had = time.monotonic() - run.started
             told = f"did not end within {had:.3g} s, the budget of the tick that ran it"
-            return Failed(AttemptError(told, "BudgetSpent"))
+            return _out_of_time(told, "BudgetSpent", error)
         case Stop.LOST:
             return Settled()
         case None:

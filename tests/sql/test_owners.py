@@ -10,7 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import errors, sql
+from psycopg.types.json import Jsonb
 
+from penstock.job import shown as shown_here
 from tests.sql.neighbours import (
     ALICE,
     World,
@@ -128,6 +130,16 @@ def test_an_owner_is_not_told_which_machine_was_lost(connection: Connection) -> 
     with acting(connection, claims=claims_of("bob")):
         [shown] = connection.execute("select error from penstock.my_jobs where id = %s", job).fetchall()
     assert shown == ("its worker was lost",)
+
+
+def test_the_database_shows_of_an_error_what_the_library_does(connection: Connection) -> None:
+    inside = "it failed by an internal error"
+    in_time = "did not end within 45 s, the budget of the tick that ran it"
+    for text, said in {"timed out after 0.05 s": None, "timed out after 1e+06 s": None, in_time: None,
+                       "timed out after 5 s: password": inside, "x\ntimed out after 5 s": inside}.items():  # fmt: skip
+        error = {"error": text, "type": "Timeout", "traceback": "…"}
+        [told] = connection.execute("select penstock.shown(%s)", [Jsonb([error])]).fetchone() or (None,)
+        assert told == shown_here(error) == (said or text)
 
 
 _WRITES = [

@@ -69,22 +69,33 @@ async def test_the_last_attempt_is_logged_with_its_traceback_and_earlier_ones_as
     assert (record.job_id, record.job_kind, record.job_attempt) == (str(job.id), "give_up", 2)  # type: ignore[attr-defined]
 
 
-async def test_fail_and_timeouts_are_logged_without_one(app: Penstock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_handlers_own_refusal_is_logged_without_one(app: Penstock, caplog: pytest.LogCaptureFixture) -> None:
     @app.job
     async def refuse() -> None:
         raise Fail("not in this country")
 
-    @app.job(timeout=0.05, max_attempts=1)
-    async def hang() -> None:
+    await refuse.aenqueue()
+    await app.atick()
+    assert told(caplog) == [("WARNING", "given up by its handler: not in this country", False)]
+
+
+async def test_a_timeout_is_logged_and_kept_with_where_it_was(app: Penstock, caplog: pytest.LogCaptureFixture) -> None:
+    async def ask_a_silent_bank() -> None:
         await asyncio.Event().wait()
 
-    await refuse.aenqueue()
-    await hang.aenqueue()
+    @app.job(timeout=0.05, max_attempts=1)
+    async def charge() -> None:
+        await ask_a_silent_bank()
+
+    handle = await charge.aenqueue()
     await app.atick()
-    assert sorted(told(caplog)) == [
-        ("ERROR", "given up after attempt 1 of 1: Timeout: timed out after 0.05 s", False),
-        ("WARNING", "given up by its handler: not in this country", False),
-    ]
+    [(level, said, _)] = told(caplog)
+    assert (level, said.splitlines()[0]) == ("ERROR", "given up after attempt 1 of 1: Timeout: timed out after 0.05 s")
+    job = await handle.arefresh()
+    assert "in ask_a_silent_bank\n    await asyncio.Event().wait()" in said
+    assert said.endswith(job.errors[0]["traceback"])
+    assert said.endswith("TimeoutError: timed out after 0.05 s\n")
+    assert job.shown_error == "timed out after 0.05 s"
 
 
 async def test_an_exception_that_is_named_fail_is_an_exception(app: Penstock, caplog: pytest.LogCaptureFixture) -> None:

@@ -57,7 +57,8 @@ async def test_a_thread_is_told_to_stop_and_its_slot_is_free(app: Penstock) -> N
         assert await (await go_on.aenqueue()).aresult(SOON) == 1
         go.set()
         assert await asyncio.to_thread(told.wait, SOON)
-    assert len((await handle.arefresh()).errors) == 1
+    [error] = (await handle.arefresh()).errors
+    assert "    go.wait(SOON)" in error["traceback"]
 
 
 async def test_a_process_is_ended_and_gone(app: Penstock, tmp_path: Path) -> None:
@@ -73,6 +74,8 @@ async def test_a_process_is_ended_and_gone(app: Penstock, tmp_path: Path) -> Non
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
     assert cleaned.exists()
+    [error] = (await handle.arefresh()).errors
+    assert "in sleep_with_clean_up\n" in error["traceback"]
 
 
 async def test_a_timeout_for_one_call_counts_instead_of_the_handlers(app: Penstock) -> None:

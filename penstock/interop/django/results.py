@@ -97,5 +97,5 @@ def _class_path(error: Mapping[str, Any], text: str, state: JobState) -> str:
     # the job keeps the name alone; where the class is, is said in the traceback, below its last frame
     frames = list(_LAST_FRAME.finditer(text))
     told = re.search(rf"^([\w.<>]*\b{re.escape(name)})(?=:|$)", text[frames[-1].end() if frames else 0 :], re.MULTILINE)
-    path = told[1] if told else name
+    path = told[1] if told else _OURS.get(name, name)
     return path if "." in path else f"builtins.{path}"
