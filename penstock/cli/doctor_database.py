@@ -11,7 +11,8 @@ import psycopg
 
 from penstock.app import Penstock
 from penstock.engine.postgres.address import read_address
-from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights
+from penstock.engine.postgres.connections import ENCODING
+from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights, no_characters
 from penstock.errors import PenstockError
 from penstock.logs import counted
 from penstock.sql import at_migration, contract, functions_digest, migrations, quote_schema, render
@@ -45,7 +46,8 @@ Check = Callable[[Penstock, Connection], Iterator[Finding]]
 
 
 def connect(app: Penstock) -> Connection:
-    return psycopg.connect(read_address(app.url()), autocommit=True, application_name="penstock doctor")
+    address = read_address(app.url())
+    return psycopg.connect(address, autocommit=True, application_name="penstock doctor", client_encoding=ENCODING)
 
 
 def one(connection: Connection, query: str, *params: object) -> Any:
@@ -72,6 +74,8 @@ def _server(app: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "database", text, "run workers nearer to it: each claim and report is a trip")
     else:
         yield Finding("ok", "database", text)
+    if (problem := no_characters(connection)) is not None:
+        yield Finding("bad", "encoding", *problem.split(": ", 1))
     if one(connection, "show autovacuum") != "on":
         yield Finding("bad", "autovacuum", "is off: dead rows pile up", "alter system set autovacuum = on, and reload")
 

@@ -5,8 +5,8 @@
 revoke all on all functions in schema {schema} from public;
 
 -- No function, operator or type of another schema is taken for Postgres's own, whatever the caller's search_path: a better
--- fitting overload would be, even behind pg_catalog. Functions whose body was parsed when they were made (return …, begin
--- atomic …) need nothing. Of the hot ones two are left alone, because it costs 2 to 6 µs a call: enqueue_plain, which names
+-- fitting overload would be, even behind pg_catalog. Functions whose body was parsed when they were made (return ..., begin
+-- atomic ...) need nothing. Of the hot ones two are left alone, because it costs 2 to 6 us a call: enqueue_plain, which names
 -- the schema of what it calls, and those that only functions call that have it set.
 do $$
 declare

@@ -2149,7 +2149,7 @@ CREATE TABLE penstock.kinds (
 );
 
 -- Name: COLUMN kinds.template; Type: COMMENT; Schema: penstock; Owner: -
-COMMENT ON COLUMN penstock.kinds.template IS 'The fields of a job that its starter does not choose: queue, priority, max_attempts, options…';
+COMMENT ON COLUMN penstock.kinds.template IS 'The fields of a job that its starter does not choose: queue, priority, max_attempts, options...';
 
 -- Name: COLUMN kinds.is_unique; Type: COMMENT; Schema: penstock; Owner: -
 COMMENT ON COLUMN penstock.kinds.is_unique IS 'While a job of the same owner with the same arguments is unfinished, it stands for further ones.';

@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from types import SimpleNamespace
@@ -15,6 +15,7 @@ from penstock.engine.postgres.migrate import Migrated, migrate, migrate_on
 from penstock.errors import InvalidInput, NotMigrated, PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.job import JobState, NewJob
 from penstock.sql import migrations, render
+from penstock.testing.database import address_of
 from tests.channels import listen
 from tests.kit import saying
 
@@ -156,6 +157,45 @@ def test_functions_are_replaced_when_they_are_not_this_version_s(
     assert migrate(empty_url) == Migrated(applied=(), functions_replaced=True)
     assert empty.execute(body).fetchone() == ours
     assert not migrate(empty_url).changed
+
+
+@pytest.fixture
+def encoded(server: str) -> Iterator[Callable[[str], str]]:
+    """Addresses of empty databases of other encodings than UTF8."""
+    made: list[str] = []
+
+    def make(encoding: str) -> str:
+        name = f"{encoding}_{uuid4().hex}"
+        made.append(name)
+        of = f"encoding '{encoding}' lc_collate 'C' lc_ctype 'C'"
+        admin.execute(f'create database "{name}" template template0 {of}'.encode())
+        return address_of(server, name)
+
+    with psycopg.connect(server, autocommit=True) as admin:
+        yield make
+        for name in made:
+            admin.execute(f'drop database "{name}" with (force)'.encode())
+
+
+def test_a_database_that_knows_no_characters_is_refused_in_one_line(encoded: Callable[[str], str]) -> None:
+    with pytest.raises(PenstockError) as refused:
+        migrate(encoded("SQL_ASCII"))
+    assert "has the encoding SQL_ASCII" in str(refused.value)
+    assert "template template0 encoding 'UTF8'" in str(refused.value)
+
+
+def test_what_is_sent_is_utf8_whatever_the_database_has(
+    encoded: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = encoded("LATIN1")
+    monkeypatch.setenv("PGCLIENTENCODING", "SQL_ASCII")
+    migrate(url)
+    engine = PostgresEngine(lambda: url)
+    [enqueued] = engine.enqueue([NewJob(kind="greet", args='{"name": "Zoë"}'.encode())])
+    job = engine.run(commands.GetJob(enqueued.id))
+    assert job is not None
+    assert job.args == {"name": "Zoë"}
+    engine.close()
 
 
 def test_a_postgres_that_is_too_old_is_refused() -> None:

@@ -50,6 +50,12 @@ def test_every_function_of_the_database_has_its_file(url: str) -> None:
     assert [name for (name,) in rows] == [file.stem for file in FUNCTIONS]
 
 
+def test_any_encoding_has_what_is_written_in_them() -> None:
+    """It is sent whole, comments and all: one character that a database lacks, and it cannot be migrated."""
+    texts = [*ALL, *FOLDER.glob("*.sql")]
+    assert [file.name for file in texts if not file.read_text("utf-8").isascii()] == []
+
+
 @pytest.mark.parametrize("file", ALL, ids=name_of)
 def test_keywords_are_in_lower_case(file: Path) -> None:
     code = re.sub(r"--.*|'[^']*'", "", file.read_text("utf-8"))

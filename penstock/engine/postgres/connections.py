@@ -33,12 +33,15 @@ replica takes over, which for Patroni is twenty later. What waits for an answer 
 pool: with thirty seconds, handlers in their own transactions kept workers from the new leader for thirteen."""
 
 
+ENCODING = "utf8"
+"""Ours to say: what we send is encoded already, whatever the database or PGCLIENTENCODING would have."""
+
+
 def settings_for(url: str) -> dict[str, Any]:
     """How to connect: what the address does not say itself is said here."""
     given = conninfo_to_dict(url)
-    return {"conninfo": url, "autocommit": True, "application_name": "penstock"} | {
-        name: value for name, value in _NETWORK.items() if name not in given
-    }
+    said = {"conninfo": url, "autocommit": True, "application_name": "penstock", "client_encoding": ENCODING}
+    return said | {name: value for name, value in _NETWORK.items() if name not in given}
 
 
 class _Deadline:

@@ -7,7 +7,7 @@ create table penstock.kinds (
   declared_with text[] not null default '{}'
 );
 comment on column penstock.kinds.template is
-  'The fields of a job that its starter does not choose: queue, priority, max_attempts, options…';
+  'The fields of a job that its starter does not choose: queue, priority, max_attempts, options...';
 comment on column penstock.kinds.is_unique is
   'While a job of the same owner with the same arguments is unfinished, it stands for further ones.';
 comment on column penstock.kinds.declared_with is

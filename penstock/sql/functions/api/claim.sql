@@ -103,7 +103,7 @@ begin
   end if;
   if cardinality(v_picked) > 8 and (select j.args is null from penstock.jobs as j where j.id = v_picked[1]) then
     -- The bounds prune payloads to a partition or two, but all are locked for it, which alone makes a claim of one job 4 %
-    -- dearer; and to look each of 500 up by itself takes 40 µs a job instead of 33. So what follows is there twice: small
+    -- dearer; and to look each of 500 up by itself takes 40 us a job instead of 33. So what follows is there twice: small
     -- arguments, and few jobs, pay nothing for it.
     select id into v_first from unnest(v_picked) as id order by id limit 1;
     select id into v_last from unnest(v_picked) as id order by id desc limit 1;

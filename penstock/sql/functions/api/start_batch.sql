@@ -1,4 +1,4 @@
--- A user starts several jobs as one: p_jobs is an array of {"kind": …, "args": …}. The first row is the batch, the others
+-- A user starts several jobs as one: p_jobs is an array of {"kind": ..., "args": ...}. The first row is the batch, the others
 -- its jobs in their order; of a batch whose idempotency key was used before, those of its jobs that are still known. It goes
 -- on when one of them fails, and reports what succeeded.
 create or replace function penstock.start_batch(

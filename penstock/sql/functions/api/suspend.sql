@@ -1,7 +1,7 @@
 -- A running job leaves its worker until what it waits for is there, at no cost of an attempt. p_step is what it waits for:
---   {"name": …, "kind": "sleep", "seconds": n} or "until": a time
---   {"name": …, "kind": "call"}, with p_calls: it calls these
---   {"name": …, "kind": "event" | "approval", "event": …, "key": …, "timeout": seconds or null, …}
+--   {"name": ..., "kind": "sleep", "seconds": n} or "until": a time
+--   {"name": ..., "kind": "call"}, with p_calls: it calls these
+--   {"name": ..., "kind": "event" | "approval", "event": ..., "key": ..., "timeout": seconds or null, ...}
 -- and "number" and "version" as in steps; whatever else it has is remembered with it. What the step remembers already stays: a
 -- job that is suspended again waits for the rest.
 -- Returns what became of it, and, when it need not wait, what the step remembers: then it still runs. No row: it is no longer

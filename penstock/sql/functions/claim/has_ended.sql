@@ -2,7 +2,7 @@
 -- commit or is the caller's own: all transactions with a smaller one have ended. A number that is still to come is one of another
 -- server, from which this database was copied: its transactions are gone.
 -- Or those that have not ended never touched jobs, which whoever takes a turn does before and holds its lock on until the end: a
--- forgotten psql that has written to another table. That costs a look at all locks (50 µs and more), so not before p_noted_at is
+-- forgotten psql that has written to another table. That costs a look at all locks (50 us and more), so not before p_noted_at is
 -- a tenth of a second ago.
 create or replace function penstock.has_ended(p_horizon xid8, p_noted_at timestamptz)
 returns boolean

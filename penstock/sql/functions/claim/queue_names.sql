@@ -22,7 +22,7 @@ begin
   v_from := '';
   foreach v_until in array v_known || null::text loop
     loop
-      -- in two, for `v_until is null or …` is no end that an index scan stops at
+      -- in two, for `v_until is null or ...` is no end that an index scan stops at
       if v_until is null then
         v_from := (
           select queue from penstock.jobs

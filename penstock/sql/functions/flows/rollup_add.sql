@@ -2,8 +2,8 @@
 -- counts the children that ended, by state, under "parts" those that succeeded by the part they belong to, and under "lost"
 -- names the parts of those that did not. A roll-up is
 --   {"policy": "cancel"|"continue", "hollow": bool, "total": n, "succeeded": n, "failed": n, "cancelled": n, "start": percent,
---    "phases": [{"name": …, "from": percent, "span": percentage points, "weight": w, "done": w}, …],
---    "parts": {part: children of it that have not succeeded, or -1 when one of them ended otherwise, …},
+--    "phases": [{"name": ..., "from": percent, "span": percentage points, "weight": w, "done": w}, ...],
+--    "parts": {part: children of it that have not succeeded, or -1 when one of them ended otherwise, ...},
 --    "speaking": [the children whose messages it showed last, the latest at the end]}
 -- where "from" is missing if the phases have no ranges, "parts" if none was named, and "speaking" while nobody has spoken.
 create or replace function penstock.rollup_add(p_rollup jsonb, p_amounts jsonb, p_ended jsonb default '{}')

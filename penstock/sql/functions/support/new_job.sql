@@ -81,7 +81,7 @@ begin
     raise exception 'quota: must be the name of a quota, or false for a job that does not count' using errcode = 'PS001';
   elsif jsonb_typeof(v_row.args) <> 'object' then
     raise exception 'args: must be a JSON object' using errcode = 'PS001';
-  -- numeric and jsonb hold what no JSON reader of a worker does; 2 µs for small arguments
+  -- numeric and jsonb hold what no JSON reader of a worker does; 2 us for small arguments
   elsif v_row.args @? '$.** ? (@.type() == "number" && (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308))' then
     raise exception 'args: has a number beyond 1.8e308; pass it as text' using errcode = 'PS001';
   elsif v_row.args @? '$.**{500 to last}' then

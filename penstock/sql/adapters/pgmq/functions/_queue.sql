@@ -9,7 +9,7 @@ begin
   select * into v_queue from pgmq.meta where queue = lower(p_name);
   if not found then
     raise exception 'relation "pgmq.%" does not exist', pgmq.format_table_name(p_name, 'q')
-      using errcode = 'undefined_table', hint = 'create the queue: select pgmq.create(…)';
+      using errcode = 'undefined_table', hint = 'create the queue: select pgmq.create(...)';
   end if;
   return v_queue;
 end

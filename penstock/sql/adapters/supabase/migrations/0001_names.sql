@@ -9,7 +9,7 @@ begin
    where c.relnamespace = 'public'::regnamespace and c.relname in ('jobs', 'job_tasks', 'job_artifacts')
    limit 1;
   if found then
-    raise exception 'there is a public.% in this database already: rename it first (alter table public.% rename to …)', v_taken, v_taken;
+    raise exception 'there is a public.% in this database already: rename it first (alter table public.% rename to ...)', v_taken, v_taken;
   end if;
   select p.proname into v_taken
     from pg_proc as p
