@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from penstock.app import Penstock
 from penstock.cli import doctor_database, doctor_redis, doctor_vacuum
-from penstock.cli.doctor_database import Check, Connection, Finding, Level, connect, one
+from penstock.cli.doctor_database import Check, Connection, Finding, Level, asked, connect, one
 from penstock.cli.output import out, print_json
 from penstock.engine import commands
 from penstock.engine.postgres.adapters import installed_adapters
@@ -25,7 +25,7 @@ def doctor(app: Penstock, json: bool) -> None:
 
     Changes nothing. Exit code 1 when something is bad; a warning is not.
     """
-    found = list(_look(app))
+    found = list(look(app))
     if json:
         print_json({"findings": found})
     else:
@@ -35,7 +35,7 @@ def doctor(app: Penstock, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _look(app: Penstock) -> Iterator[Finding]:
+def look(app: Penstock) -> Iterator[Finding]:
     if not app.engine.capabilities.database:
         found = list(doctor_redis.look(app))
         yield from found
@@ -55,13 +55,13 @@ def _look_at_database(app: Penstock) -> Iterator[Finding]:
     with connection:
         usable = True
         for check in (*doctor_database.CHECKS, doctor_vacuum.look):
-            for finding in check(app, connection):
+            for finding in asked(check, app, connection):
                 usable = usable and not (finding.about in doctor_database.BASICS and finding.level == "bad")
                 yield finding
         there = CHECKS if app.engine.capabilities.database else OF_DATABASE
         for check in there if usable else ():  # nothing of it could be asked
             try:
-                yield from check(app, connection)
+                yield from asked(check, app, connection)
             except (PenstockError, psycopg.Error) as error:
                 told = " ".join(str(error).split())
                 yield Finding("bad", check.__name__.strip("_"), told, "what is bad above may be why")

@@ -11,8 +11,7 @@ import psycopg
 
 from penstock.app import Penstock
 from penstock.engine.postgres.address import read_address
-from penstock.engine.postgres.connections import ENCODING
-from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights, no_characters
+from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights
 from penstock.errors import PenstockError
 from penstock.logs import counted
 from penstock.sql import at_migration, contract, functions_digest, migrations, quote_schema, render
@@ -27,6 +26,7 @@ SKEW = 5.0
 CROWDED = 0.8
 OF_A_WORKER = 9
 """Connections that a worker opens for itself at most, one of them to listen, beside those of the application's pool."""
+LOOKED_INTO = "pg_catalog, pg_temp"
 BASICS = ("connection", "extensions", "schema", "rights")
 """Without which nothing else can be asked."""
 
@@ -46,8 +46,20 @@ Check = Callable[[Penstock, Connection], Iterator[Finding]]
 
 
 def connect(app: Penstock) -> Connection:
-    address = read_address(app.url())
-    return psycopg.connect(address, autocommit=True, application_name="penstock doctor", client_encoding=ENCODING)
+    return psycopg.connect(
+        read_address(app.url()),
+        autocommit=True,
+        application_name="penstock doctor",
+        prepare_threshold=None,  # behind a pooler the next transaction is another server's
+    )
+
+
+def asked(check: Check, app: Penstock, connection: Connection) -> list[Finding]:
+    """What it finds, in a transaction where only Postgres's own functions and operators are found by their names: a
+    better fitting one that somebody made in `public` would run as whoever asks, often the owner or a superuser."""
+    with connection.transaction():
+        connection.execute(f"set local search_path = {LOOKED_INTO}".encode())
+        return list(check(app, connection))
 
 
 def one(connection: Connection, query: str, *params: object) -> Any:
@@ -74,8 +86,6 @@ def _server(app: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "database", text, "run workers nearer to it: each claim and report is a trip")
     else:
         yield Finding("ok", "database", text)
-    if (problem := no_characters(connection)) is not None:
-        yield Finding("bad", "encoding", *problem.split(": ", 1))
     if one(connection, "show autovacuum") != "on":
         yield Finding("bad", "autovacuum", "is off: dead rows pile up", "alter system set autovacuum = on, and reload")
 
@@ -140,9 +150,10 @@ def _rights(_: Penstock, connection: Connection) -> Iterator[Finding]:
 
 def _notifications(app: Penstock, connection: Connection) -> Iterator[Finding]:
     """Whether what one session says is heard in another: a pooler in transaction mode would keep it."""
-    with connect(app) as listening:
+    del connection  # whose notifications wait for the end of its transaction
+    with connect(app) as listening, connect(app) as telling:
         listening.execute("listen penstock_doctor")
-        connection.execute("notify penstock_doctor")
+        telling.execute("notify penstock_doctor")
         heard = next(iter(listening.notifies(timeout=HEARD_WITHIN, stop_after=1)), None)
     if heard is None:
         advice = "workers look around instead, a second late; give them the direct address (docs/guides/pgbouncer.md)"

@@ -42,7 +42,7 @@ def migrated_template(server: str) -> str:
     everything = "".join(migration.text for migration in migrations()) + functions() + grants()
     name = f"penstock_template_{hashlib.sha256(everything.encode()).hexdigest()[:16]}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("select pg_advisory_lock(%s)", [_LOCK])
+        connection.execute("select pg_catalog.pg_advisory_lock(%s)", [_LOCK])
         _drop_leftovers(connection)
         if not connection.execute("select 1 from pg_database where datname = %s", [name]).fetchone():
             # whoever was killed while making it left a half-made one
@@ -120,7 +120,8 @@ def _drop_leftovers(connection: psycopg.Connection[Any]) -> None:
     """Drops what runs that were killed have left behind; of the last two days, because those may still be running."""
     oldest = f"{_OURS}{datetime.now(UTC) - timedelta(days=1):%Y%m%d}"
     found = connection.execute(
-        'select datname from pg_database where starts_with(datname, %s) and datname collate "C" < %s', [_OURS, oldest]
+        'select datname from pg_database where pg_catalog.starts_with(datname, %s) and datname collate "C" < %s',
+        [_OURS, oldest],
     ).fetchall()
     for (name,) in found:
         connection.execute(f'drop database if exists "{name}" with (force)'.encode())

@@ -15,7 +15,6 @@ from penstock import Handler, NewJob, Penstock
 from penstock.cli import doctor, doctor_database, doctor_vacuum
 from penstock.engine import commands
 from penstock.sql import migrations
-from penstock.testing.database import address_of
 from tests.cli.conftest import Command
 from tests.kit.fixtures import Connect
 from tests.kit.pooler import PROGRAM, pgbouncer
@@ -152,13 +151,11 @@ def test_what_is_wrong_is_named_with_what_to_do(
 
 
 @pytest.fixture
-def looked_for_first(connect: Connect) -> Iterator[psycopg.Connection[Any]]:
+def looked_for_first(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[Any]]:
     """What is made in public there is taken for Postgres's own: a real standby would hold back the other tests too."""
     admin = connect()
-    path = f'alter database "{admin.info.dbname}" set search_path = public, pg_catalog'.encode()
-    admin.execute(path)
+    monkeypatch.setattr(doctor_database, "LOOKED_INTO", "public, pg_catalog")
     yield admin
-    admin.execute(path.replace(b"set search_path = public, pg_catalog", b"reset search_path"))
     admin.execute(
         "drop view if exists public.pg_replication_slots, public.pg_stat_replication, public.pg_prepared_xacts"
     )
@@ -259,19 +256,6 @@ def test_what_was_never_migrated_or_not_of_late(homeless: Command, empty_url: st
         assert findings(homeless, code=1)["extensions"][0]["do"].endswith("create extension plpgsql")
 
 
-def test_a_database_that_knows_no_characters(homeless: Command, server: str) -> None:
-    name = f"ascii_{os.getpid()}"
-    with psycopg.connect(server, autocommit=True) as admin:
-        of = "encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'"
-        admin.execute(f"create database {name} template template0 {of}".encode())
-        try:
-            homeless.environment["DATABASE_URL"] = address_of(server, name)
-            [found] = findings(homeless, code=1)["encoding"]
-        finally:
-            admin.execute(f"drop database {name} with (force)".encode())
-    assert (found["level"], "encoding 'UTF8'" in found["do"]) == ("bad", True)
-
-
 def test_a_login_without_rights_is_told_which(homeless: Command, penstock: Command, url: str) -> None:
     login = f"stranger_{os.getpid()}"
     with psycopg.connect(url, autocommit=True) as admin:
@@ -303,8 +287,7 @@ def test_clocks_and_leases_that_differ(
     lease = app.engine.run(commands.OpenLease("worker", queues=["default"], host="here", pid=1))
     clock = "create or replace function public.clock_timestamp() returns timestamptz language sql as"
     admin = connect()
-    path = f'alter database "{admin.info.dbname}" set search_path = public, pg_catalog'.encode()
-    admin.execute(path)
+    monkeypatch.setattr(doctor_database, "LOOKED_INTO", "public, pg_catalog")
     try:
         for by, about, level, words in (
             ("+ interval '1 hour'", "clock", "warning", "ahead of this machine"),
@@ -315,7 +298,6 @@ def test_clocks_and_leases_that_differ(
             [found] = findings(penstock, code=int(by[0] == "+"))[about]
             assert (found["level"], words in found["text"]) == (level, True), found
     finally:
-        admin.execute(path.replace(b"set search_path = public, pg_catalog", b"reset search_path"))
         admin.execute("drop function public.clock_timestamp")
         app.engine.run(commands.CloseLease(lease))
 

@@ -156,7 +156,7 @@ def _imported(kind: str) -> AnyTask | None:
 
 def _worker_of(id: UUID) -> Statement[str | None]:
     """Its name for as long as it is there, then the number of its lease."""
-    text = """select coalesce(l.worker, 'lease ' || j.lease)
+    text = """select coalesce(l.worker, 'lease ' || j.lease::text)
                 from penstock.get_job(%s) as j
                 left join penstock.leases_now as l on l.id = j.lease"""
     return Statement(text, [id], lambda rows: rows[0][0] if rows else None)

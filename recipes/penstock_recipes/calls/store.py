@@ -175,8 +175,10 @@ async def settled(app: Penstock, connection: "psycopg.AsyncConnection[Any]", cal
     Whoever writes the call has `lock_call`."""
     if not app.engine.capabilities.transactions:
         await connection.execute("select set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
-        await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended(%s, 4))", [str(call)])
+        await connection.execute(
+            "select pg_catalog.pg_advisory_xact_lock_shared(pg_catalog.hashtextextended(%s, 4))", [str(call)]
+        )
 
 
 async def lock_call(connection: "psycopg.AsyncConnection[Any]", call: UUID) -> None:
-    await connection.execute("select pg_advisory_xact_lock(hashtextextended(%s, 4))", [str(call)])
+    await connection.execute("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(%s, 4))", [str(call)])
