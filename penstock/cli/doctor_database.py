@@ -11,7 +11,8 @@ import psycopg
 
 from penstock.app import Penstock
 from penstock.engine.postgres.address import read_address
-from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights
+from penstock.engine.postgres.connections import ENCODING
+from penstock.engine.postgres.migrate import OLDEST_POSTGRES, missing_rights, no_characters
 from penstock.errors import PenstockError
 from penstock.logs import counted
 from penstock.sql import at_migration, contract, functions_digest, migrations, quote_schema, render
@@ -50,6 +51,7 @@ def connect(app: Penstock) -> Connection:
         read_address(app.url()),
         autocommit=True,
         application_name="penstock doctor",
+        client_encoding=ENCODING,
         prepare_threshold=None,  # behind a pooler the next transaction is another server's
     )
 
@@ -86,6 +88,8 @@ def _server(app: Penstock, connection: Connection) -> Iterator[Finding]:
         yield Finding("warning", "database", text, "run workers nearer to it: each claim and report is a trip")
     else:
         yield Finding("ok", "database", text)
+    if (problem := no_characters(connection)) is not None:
+        yield Finding("bad", "encoding", *problem.split(": ", 1))
     if one(connection, "show autovacuum") != "on":
         yield Finding("bad", "autovacuum", "is off: dead rows pile up", "alter system set autovacuum = on, and reload")
 

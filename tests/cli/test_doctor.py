@@ -15,6 +15,7 @@ from penstock import Handler, NewJob, Penstock
 from penstock.cli import doctor, doctor_database, doctor_vacuum
 from penstock.engine import commands
 from penstock.sql import migrations
+from penstock.testing.database import address_of
 from tests.cli.conftest import Command
 from tests.kit.fixtures import Connect
 from tests.kit.pooler import PROGRAM, pgbouncer
@@ -254,6 +255,19 @@ def test_what_was_never_migrated_or_not_of_late(homeless: Command, empty_url: st
         connection.execute("drop schema penstock cascade")
         connection.execute("drop extension plpgsql cascade")
         assert findings(homeless, code=1)["extensions"][0]["do"].endswith("create extension plpgsql")
+
+
+def test_a_database_that_knows_no_characters(homeless: Command, server: str) -> None:
+    name = f"ascii_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        of = "encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'"
+        admin.execute(f"create database {name} template template0 {of}".encode())
+        try:
+            homeless.environment["DATABASE_URL"] = address_of(server, name)
+            [found] = findings(homeless, code=1)["encoding"]
+        finally:
+            admin.execute(f"drop database {name} with (force)".encode())
+    assert (found["level"], "encoding 'UTF8'" in found["do"]) == ("bad", True)
 
 
 def test_a_login_without_rights_is_told_which(homeless: Command, penstock: Command, url: str) -> None:

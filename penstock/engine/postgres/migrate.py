@@ -13,6 +13,7 @@ from psycopg import errors
 
 from penstock.engine.postgres.adapters import migrate_adapters
 from penstock.engine.postgres.address import read_address
+from penstock.engine.postgres.connections import ENCODING
 from penstock.errors import PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 from penstock.sql.contract import COMMENT
@@ -66,7 +67,8 @@ def migrate(
     """Migrates the database at `url`. Idempotent; refuses a database that a newer Penstock has migrated.
 
     `with_` names SQL adapters to add, `without` those to remove; those that it has are kept up to date."""
-    with psycopg.connect(read_address(url), application_name="penstock migrate") as connection:
+    address = read_address(url)
+    with psycopg.connect(address, application_name="penstock migrate", client_encoding=ENCODING) as connection:
         return migrate_on(connection, schema, applications, progress, with_=with_, without=without)
 
 
@@ -85,8 +87,10 @@ def migrate_on(
             f"PostgreSQL {connection.info.server_version // 10_000} is too old: Penstock needs "
             f"{OLDEST_POSTGRES} or newer"
         )
+    if (problem := no_characters(connection)) is not None:
+        raise PenstockError(problem)
     with connection.transaction():
-        [(search_path,)] = connection.execute("select current_setting('search_path')").fetchall()
+        [(search_path,)] = connection.execute("show search_path").fetchall()
         # the functions' bodies name tables and each other in any order; nobody else's objects are taken for Postgres's
         _execute(
             connection,
@@ -137,6 +141,17 @@ def migrate_on(
             applied += _migrate_application(connection, name, theirs, schema)
         _look_in(connection, search_path)
         return Migrated(tuple(applied), stale, tuple(_notices(connection, roles)))
+
+
+def no_characters(connection: psycopg.Connection[Any]) -> str | None:
+    """What is wrong with a database of the encoding SQL_ASCII: it knows bytes, not characters. left() cuts one in two,
+    which no reader then takes for text, and JSON may not escape any."""
+    if connection.info.parameter_status("server_encoding") != "SQL_ASCII":
+        return None
+    return (
+        f"the database {connection.info.dbname!r} has the encoding SQL_ASCII, in which text cannot be kept safely: "
+        "make one in UTF8 (create database … template template0 encoding 'UTF8') and name that in DATABASE_URL"
+    )
 
 
 def _lock(connection: psycopg.Connection[Any], schema: str) -> None:
