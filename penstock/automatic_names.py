@@ -75,6 +75,10 @@ class AutomaticNames:
             )
         return self.of(label)
 
+    def step_here(self) -> str | None:
+        """The step that this is done in, or in a task or a thread that asyncio started in it."""
+        return self._scope().step
+
     def are_asked_in_order(self) -> bool:
         strands = self._scope().strands
         return not strands or any(strand.is_here() for strand in strands)

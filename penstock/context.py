@@ -188,9 +188,19 @@ class JobContext(Remembered):
 
     def enqueue(self, work: NewJob | Flow) -> UUID:
         """Enqueues a prepared job or a flow in the transaction that completes this job: both happen, or neither."""
+        self._refuse_in_step("ctx.enqueue()", "enqueue with app.enqueue()")
         jobs = work.jobs() if isinstance(work, Flow) else [work]
         self._to_enqueue += jobs
         return jobs[0].id
+
+    def _refuse_in_step(self, what: str, instead: str) -> None:
+        """What completes the job is its last run's alone, which takes no step that an earlier one remembered."""
+        step = self._replay.names.step_here()
+        if step is not None:
+            raise PenstockError(
+                f"{what} is part of the job's completion, and step {step!r} is remembered before: nothing of it would "
+                f"be kept if this run fails or waits; in a step {instead}, or call {what} outside of steps"
+            )
 
     def _keeper_of_files(self) -> Keeper:
         if self._keeper is None:
@@ -251,6 +261,7 @@ class Context(JobContext, Waits):
 
         If the handler fails, or the job is no longer this worker's, none happens. A second block joins the first.
         """
+        self._refuse_in_step("ctx.transaction()", "write on a connection of your own")
         async with self._opening:
             if self._transaction is None:
                 opened = self._engine.atransaction()
@@ -330,6 +341,7 @@ class SyncContext(JobContext, SyncWaits):
     @contextmanager
     def transaction(self) -> Iterator["psycopg.Connection[Any]"]:
         """A connection whose writes are committed together with the job's completion; see Context.transaction."""
+        self._refuse_in_step("ctx.transaction()", "write on a connection of your own")
         with self._opening:
             if self._transaction is None:
                 opened = self._engine.transaction()

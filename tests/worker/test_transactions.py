@@ -9,10 +9,23 @@ from typing import Any
 import psycopg
 import pytest
 
-from penstock import Backoff, Cancel, Context, Flow, JobCancelled, JobFailed, JobState, NewJob, Penstock, SyncContext
+from penstock import (
+    Backoff,
+    Cancel,
+    Context,
+    Flow,
+    JobCancelled,
+    JobFailed,
+    JobState,
+    NewJob,
+    Penstock,
+    PenstockError,
+    SyncContext,
+)
 from penstock.engine import commands
 from penstock.engine.postgres.connections import cut
 from penstock.outcome import Outcome
+from penstock.testing import adrain, arun_inline
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
@@ -412,3 +425,58 @@ async def test_the_last_report_of_a_job_that_completes_itself_is_on_record(
         async with working(app):
             await handle.aresult(SOON)
     assert (await handle.arefresh()).progress == {"percent": 100, "message": "Completed"}
+
+
+async def in_a_step(ctx: Context, job: NewJob) -> None:
+    async def begin() -> None:
+        ctx.enqueue(job)
+
+    async def write() -> None:
+        async with ctx.transaction():
+            pass
+
+    async def write_in_a_task() -> None:
+        await asyncio.create_task(write())
+
+    for name, work in (("enqueue", begin), ("write", write), ("write in a task", write_in_a_task)):
+        with pytest.raises(PenstockError, match=rf"step '{name}' is remembered before.* outside of steps"):
+            await ctx.step(name, work)
+    with pytest.raises(PenstockError, match="outside of steps"):
+        await ctx.step("in a thread", ctx.enqueue, job)
+
+
+def in_a_step_of_a_thread(ctx: SyncContext, job: NewJob) -> None:
+    def write() -> None:
+        with ctx.transaction():
+            pass
+
+    with pytest.raises(PenstockError, match=r"enqueue with app\.enqueue\(\)"):
+        ctx.step("enqueue", ctx.enqueue, job)
+    with pytest.raises(PenstockError, match="on a connection of your own"):
+        ctx.step("write", write)
+
+
+@pytest.mark.parametrize("way", [in_a_step, in_a_step_of_a_thread])
+async def test_a_step_which_is_remembered_does_nothing_that_may_yet_be_rolled_back(
+    app: Penstock, another: NewJob, way: Callable[..., Any]
+) -> None:
+    def in_thread(ctx: SyncContext) -> None:
+        way(ctx, another)
+        with ctx.transaction():
+            ctx.enqueue(another)
+
+    async def on_loop(ctx: Context) -> None:
+        await way(ctx, another)
+        # beside a step, not in it
+        await asyncio.gather(ctx.step("beside", asyncio.sleep, 0), write(ctx))
+
+    async def write(ctx: Context) -> None:
+        async with ctx.transaction():
+            ctx.enqueue(another)
+
+    handler: Any = app.job(kind="work", max_attempts=1)(on_loop if way is in_a_step else in_thread)
+    assert (await arun_inline(handler)).enqueued == [another]
+    handle = await handler.aenqueue()
+    await adrain(app, queue="default")
+    await handle.aresult(SOON)
+    assert await enqueued(app) == 1
