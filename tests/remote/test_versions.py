@@ -43,6 +43,14 @@ async def test_a_worker_does_not_start_with_a_server_from_before_what_it_needs(
         await app.run_worker(api=api.address, key=KEY)
 
 
+async def test_a_worker_does_not_start_with_a_server_from_before_there_were_contracts(
+    app: Penstock, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(contract.SAID, contract.HEADER)
+    with pytest.raises(ServerTooOld, match=r"does not say .* upgrade Penstock on the server, and only then on its w"):
+        await app.run_worker(api=api.address, key=KEY)
+
+
 async def test_a_worker_that_is_too_old_says_so_and_ends(
     app: Penstock, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

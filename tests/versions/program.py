@@ -1,12 +1,16 @@
 """What programs of two versions do to one database. Run by path, with the version's own code first on PYTHONPATH:
 
-    program.py URL migrate | enqueue | work | everything
+    program.py URL migrate | enqueue | contract | work | serve
+
+`serve` is the API until standard input ends; with its address in API, `work` is done over HTTP.
 
 Only what is public and old enough is used here: both versions must be able to run it.
 """
 
 import asyncio
 import json
+import os
+import socket
 import sys
 
 import penstock
@@ -15,6 +19,7 @@ from penstock.sql.contract import CONTRACT
 
 app = Penstock(sys.argv[1])
 JOBS = 30
+API = os.environ.get("API")
 
 
 @app.job(max_attempts=2)
@@ -24,7 +29,7 @@ async def work(ctx: Context, number: int, text: str = "") -> dict[str, int]:
     doubled = await ctx.step("double", lambda: 2 * number)
     if number % 5 == 0 and ctx.attempt == 1:
         raise RuntimeError("once")
-    if number == 7:
+    if number == 7 and not API:
         async with ctx.transaction() as connection:
             await connection.execute("insert into made values (7)")
     return {"doubled": doubled, "length": len(text)}
@@ -40,7 +45,7 @@ def enqueue() -> list[str]:
 async def run() -> int:
     """Until nothing is ready or scheduled any more."""
     async with app:
-        worker = app.worker({"default": 10})
+        worker = app.worker({"default": 10}, api=API) if API else app.worker({"default": 10})
         running = asyncio.create_task(worker.run())
         ready = asyncio.create_task(worker.ready.wait())
         await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
@@ -54,6 +59,22 @@ async def run() -> int:
         return len((await app.jobs.alist(state="succeeded", limit=200)).jobs)
 
 
+def serve() -> None:
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app.asgi(), log_level="error"))
+
+        async def run() -> None:
+            serving = asyncio.create_task(server.serve([listening]))
+            print(listening.getsockname()[1], flush=True)
+            await asyncio.to_thread(sys.stdin.read)
+            server.should_exit = True
+            await serving
+
+        asyncio.run(run())
+
+
 def main() -> None:
     said: object
     match sys.argv[2]:
@@ -63,6 +84,9 @@ def main() -> None:
             said = enqueue()
         case "contract":
             said = CONTRACT
+        case "serve":
+            serve()
+            said = None
         case _:
             said = asyncio.run(run())
     print(json.dumps({"from": penstock.__file__, "said": said}))

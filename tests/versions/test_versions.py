@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +21,64 @@ from penstock import Penstock
 from penstock.errors import NotMigrated, ProgramTooOld
 from penstock.sql.contract import COMMENT, CONTRACT, check
 from tests.kit.fixtures import Connect
+from tests.kit.serving import KEY
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "program.py"
 NOW = HERE.parent.parent
 
-Run = Callable[[str, str, str], Any]
+Code = dict[str, Path]
+Run = Callable[..., Any]
+Serving = Callable[[str, str], AbstractContextManager[str]]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs the program in a version: run("previous", url, "work")."""
+def code(tmp_path_factory: pytest.TempPathFactory) -> Code:
+    """Where the packages of each version are."""
     previous = tmp_path_factory.mktemp("previous")
     [wheel] = (HERE / "previous").glob("*.whl")
     zipfile.ZipFile(wheel).extractall(previous)
-    code = {"previous": previous, "now": NOW}
+    return {"previous": previous, "now": NOW}
 
-    def run(version: str, url: str, what: str) -> Any:
-        environment = {**os.environ, "PYTHONPATH": str(code[version])}
+
+@pytest.fixture(scope="module")
+def run(code: Code) -> Run:
+    """Runs the program in a version: run("previous", url, "work")."""
+
+    def run(version: str, url: str, what: str, **environment: str) -> Any:
         ended = subprocess.run(
-            [sys.executable, str(PROGRAM), url, what], env=environment, capture_output=True, text=True, timeout=100
-        )
+            [sys.executable, str(PROGRAM), url, what], env=_environment(code[version]) | environment,
+            capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
         assert ended.returncode == 0, ended.stderr
         answer = json.loads(ended.stdout.splitlines()[-1])
         assert Path(answer["from"]).is_relative_to(code[version])
         return answer["said"]
 
     return run
+
+
+@pytest.fixture(scope="module")
+def serving(code: Code) -> Serving:
+    """The API of a version, and its address: serving("previous", url)."""
+
+    @contextmanager
+    def serving(version: str, url: str) -> Iterator[str]:
+        program = subprocess.Popen(
+            [sys.executable, str(PROGRAM), url, "serve"], env=_environment(code[version]),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        try:
+            assert program.stdout
+            yield f"http://127.0.0.1:{int(program.stdout.readline())}"
+        finally:
+            program.communicate("", timeout=60)
+
+    return serving
+
+
+def _environment(code: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(code), "PENSTOCK_SERVICE_KEY": KEY}
 
 
 def _make_table(url: str) -> None:
@@ -67,6 +99,29 @@ def test_programs_of_two_versions_share_a_database(run: Run, url: str, enqueuer:
         ).fetchone()
         assert rows == (len(jobs), 6, len(jobs))
         assert connection.execute("select count(*) from made").fetchone() == (2,)
+
+
+def test_a_worker_of_the_version_before_works_over_a_new_server(run: Run, serving: Serving, url: str) -> None:
+    jobs = run("now", url, "enqueue")
+    with serving("now", url) as api:
+        assert run("previous", url, "work", API=api) == len(jobs)
+
+
+def test_a_server_of_the_version_before_has_the_new_worker_or_the_worker_says_what_to_do(
+    code: Code, run: Run, serving: Serving, empty_url: str
+) -> None:
+    """Workers are upgraded last. Whoever has it wrong is told before a job is taken, unless nothing new is needed."""
+    run("previous", empty_url, "migrate")
+    jobs = run("previous", empty_url, "enqueue")
+    with serving("previous", empty_url) as api:
+        if (code["previous"] / "penstock" / "engine" / "http" / "contract.py").exists():
+            assert run("now", empty_url, "work", API=api) == len(jobs)
+        else:
+            with pytest.raises(AssertionError, match="upgrade Penstock on the server, and only then on its workers"):
+                run("now", empty_url, "work", API=api)
+            with psycopg.connect(empty_url) as connection:
+                left = connection.execute("select max(attempt), count(*) from penstock.jobs").fetchone()
+            assert left == (0, len(jobs)), "no job was touched"
 
 
 def test_before_the_schema_is_migrated_the_new_version_works_on_it_or_says_what_to_do(run: Run, empty_url: str) -> None:

@@ -59,7 +59,7 @@ class HttpEngine:
         self.keeper = HttpKeeper(self)
         self._answer_timeout = answer_timeout
         self._met = False
-        self._server: str | None = None
+        self._server: str | None = "not asked yet"
         """What the server has said of its version."""
         self._lock = threading.Lock()
         self._sync: tuple[int, httpx.Client] | None = None
@@ -147,7 +147,8 @@ class HttpEngine:
 
     def read_answer(self, response: "httpx.Response") -> bytes:
         said = response.headers.get(contract.HEADER)
-        if said != self._server:
+        # a refusal may be that of whoever stands between
+        if said != self._server and (said or response.is_success):
             contract.check_server(self.url, said)
             self._server = said
         if response.status_code < 300:

@@ -19,11 +19,14 @@ _SAID = re.compile(r"(\d{1,9}); serves=(\d{1,9})")
 
 
 def check_server(api: str, said: str | None) -> None:
-    """Raises when this worker and that server do not fit, and says what to do. One that says nothing is taken as it is:
-    somebody on the way may have taken the header away."""
+    """Raises when this worker and that server do not fit, and says what to do. One that says nothing is from before
+    there were contracts: it refuses commands that it does not know, and each would cost a job an attempt."""
     told = _SAID.fullmatch(said or "")
     if told is None:
-        return
+        raise ServerTooOld(
+            f"the server at {api} does not say what it serves: upgrade Penstock on the server, and only then on its "
+            f"workers; or, if it is new enough, let what is between them pass the header {HEADER} on"
+        )
     contract, serves = map(int, told.groups())
     if contract < CONTRACT:
         raise ServerTooOld(

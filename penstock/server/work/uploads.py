@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from penstock.engine import commands
+from penstock.engine.http import contract
 from penstock.errors import ArtifactExists, InvalidInput, LeaseLost
 from penstock.job import ClaimedJob, Job, Lease
 from penstock.json import encode_args
@@ -91,7 +92,7 @@ async def upload_artifact(
         raise Problem(409, str(error)) from None
     except ClientDisconnect:
         raise Problem(400, "the file did not arrive as a whole") from None
-    return Response(msgspec.json.encode(artifact), media_type="application/json")
+    return Response(msgspec.json.encode(artifact), headers=contract.SAID, media_type="application/json")
 
 
 def _lost(id: UUID) -> Problem:
