@@ -15,7 +15,9 @@ from bench.field_results import COSTS, SPEED, Results
 from bench.field_work import WORKS
 from bench.measuring import Server
 from bench.packages import version
+from bench.peers import run_pgmq
 from bench.processes import Failed
+from penstock.worker import completer
 
 SPEEDS = [
     "one by one, jobs/s", "in bulk, jobs/s", "drain, jobs/s", "by two", "16 producers + worker, jobs/s", "idle p50, ms",
@@ -83,6 +85,13 @@ def test_the_page_has_every_column_of_every_system_and_keeps_what_people_wrote(t
     for system in systems.FIELD:
         assert len(system.settings) > 80, f"{system.name} does not say how it runs"
         assert system.settings in text
+
+
+def test_time_runs_for_each_system_until_it_has_stored_what_it_ran_and_pgmq_has_our_batch() -> None:
+    for system in systems.FIELD:
+        if system.store == "Postgres":
+            assert " from " in system.unfinished, f"{system.name} is not asked what is left"
+    assert run_pgmq.BATCH == completer.MOST_AT_ONCE
 
 
 def test_goals_are_judged_by_the_ratio_to_the_best_of_those_they_name() -> None:
