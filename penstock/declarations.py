@@ -228,6 +228,11 @@ class Declarations:
         """The queues that `app.queue(…)` has said something of."""
         return sorted(self._kinds.queues)
 
+    @property
+    def known_queues(self) -> list[str]:
+        """Both: what is measured of them is there from the beginning."""
+        return sorted({*self.queue_names, *self.declared_queues})
+
     def queue(self, name: str, **settings: Unpack[Settings]) -> None:
         """What a queue is to be: app.queue("mail", max_running_per_key=1, rate=100, rate_period=60).
 

@@ -158,7 +158,7 @@ async def _work(
 ) -> int:
     runner = app.worker(slots, grace=grace, lease=lease, api=api)
     runner.introduced = introduced
-    server = await _measure(runner, slots, *metrics) if metrics is not None else None
+    server = await _measure(runner, {*slots, *app.declared_queues}, *metrics) if metrics is not None else None
     memory = MemoryWatch(runner, max_memory) if max_memory is not None else None
     if memory is not None:
         memory.start()
@@ -174,10 +174,10 @@ async def _work(
     return RECYCLED if runner.recycling else code
 
 
-async def _measure(runner: Worker, slots: dict[str, int], host: str, port: int) -> asyncio.Server:
+async def _measure(runner: Worker, queues: set[str], host: str, port: int) -> asyncio.Server:
     from penstock.worker.metrics import WorkerMetrics, serve_metrics
 
-    metrics = WorkerMetrics(slots)
+    metrics = WorkerMetrics(sorted(queues))
     runner.observers.hooks.append(metrics.note)
     port += int(os.environ.get(PLACE, "0"))
     try:
@@ -260,8 +260,8 @@ def slots_of(given: str | None, app: Penstock) -> dict[str, int]:
 
 def warn_of_unknown(slots: dict[str, int], app: Penstock) -> None:
     """It may well serve a queue that only single calls name; or it is a slip of the pen, and idle for ever."""
-    known = {*app.queue_names, *app.declared_queues}
-    for name in sorted(slots.keys() - known):
+    known = app.known_queues
+    for name in sorted(slots.keys() - set(known)):
         log.warning("queues: no handler here puts its jobs into %r%s", name, meant(name, known))
 
 

@@ -147,7 +147,7 @@ class _Queues:
             try:
                 found = self._app.queues.list(most=MOST_COUNTED)
                 # one that is empty is none to the database: its line would stay where it was
-                empty = set(self._app.queue_names) - {queue.name for queue in found}
+                empty = set(self._app.known_queues) - {queue.name for queue in found}
                 self._seen = [*found, *(Queue.idle(name) for name in sorted(empty))]
             except PenstockError as error:
                 # a gap in the chart; the exporter goes on

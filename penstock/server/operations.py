@@ -118,7 +118,7 @@ async def get_workers(_: Service, shared: Shared) -> Response:
 async def get_metrics(_: Service, shared: Shared) -> Response:
     """With the service key as bearer token."""
     scraped = Scraped(*[await shared.app.engine.arun(command) for command in SCRAPED])
-    text = exposition(scraped, shared.app.queue_names, shared.traffic, shared.hub.watchers)
+    text = exposition(scraped, shared.app.known_queues, shared.traffic, shared.hub.watchers)
     return Response(text, media_type=CONTENT_TYPE)
 
 

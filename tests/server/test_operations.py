@@ -272,8 +272,10 @@ MANY = """
 
 
 async def test_metrics_have_every_queue_and_what_was_given_up(api: Api, app: Penstock) -> None:
+    app.queue("mail")
     before = (await api.service.get("/metrics")).text
-    assert 'penstock_jobs{queue="slow",state="ready"} 0.0' in before
+    for queue in ("slow", "mail"):
+        assert f'penstock_jobs{{queue="{queue}",state="ready"}} 0.0' in before
     assert 'penstock_dead_jobs{queue="default"} 0.0' in before
     assert "penstock_process_memory_bytes" in before
     await app.handler("work").using(max_attempts=1).aenqueue(n=-1)

@@ -85,6 +85,8 @@ async def test_runs_are_counted_by_outcome_and_timed_and_the_queues_can_be_seen(
             raise LookupError(what)
         return None
 
+    app.queue("mail")
+
     @app.job(queue="quick", timeout=0.01, max_attempts=1)
     async def hang() -> None:
         await asyncio.Event().wait()
@@ -124,7 +126,7 @@ async def test_runs_are_counted_by_outcome_and_timed_and_the_queues_can_be_seen(
     }
     assert depths == {"blocked": 0, "scheduled": 1, "ready": 0, "running": 0}
     oldest = {each["messaging.destination.name"]: point.value for each, point in told["penstock.queue.oldest_ready"]}
-    assert oldest == {"default": 0, "quick": 0}, "an empty queue has a line too"
+    assert oldest == {"default": 0, "mail": 0, "quick": 0}, "an empty queue has a line too"
     assert (await later.arefresh()).state is JobState.SCHEDULED
 
 

@@ -2,11 +2,13 @@
 
 import json
 import signal
+import urllib.request
 
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import JobState
+from tests.kit.redis import free_port
 from tests.kit.until import wait_until
 from tests.worker.processes import MODULE, Commands
 from tests.worker.processes import commands as commands
@@ -123,6 +125,22 @@ async def grow() -> int:
     kept.append(b"x" * 300_000_000)
     return os.getpid()
 """
+
+
+def test_a_process_alone_past_its_memory_starts_anew_in_its_own_place_and_is_measured(commands: Commands) -> None:
+    (commands.folder / "tasks.py").write_text(MODULE + GREEDY + 'app.queue("mail")\n')
+    port = free_port()
+    process = commands.start_worker("--max-memory", "250MB", "--metrics-port", port)
+    [first] = commands.leases
+    assert commands.enqueue("grow").result(20) == process.pid
+    wait_until(lambda: commands.leases and first not in commands.leases)
+    assert commands.enqueue("quick").result(20) == process.pid
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        told = answer.read().decode()
+    assert 'penstock_worker_runs_total{outcome="failed",queue="mail"} 0.0' in told
+    assert 'penstock_worker_runs_total{outcome="succeeded",queue="default"} 1.0' in told, "grow was another's"
+    process.send(signal.SIGTERM)
+    assert process.wait() == 0
 
 
 def test_a_process_past_its_memory_is_replaced_without_a_word_of_trouble(commands: Commands) -> None:
