@@ -19,7 +19,7 @@ from psycopg.conninfo import make_conninfo
 from penstock import Penstock, embedded
 from penstock.engine import commands
 from penstock.engine.postgres.engine import PostgresEngine
-from penstock.engine.postgres.migrate import migrate
+from penstock.engine.postgres.migrate import Migrated, migrate
 from penstock.engine.postgres.statement import Statement, first
 from penstock.errors import RolesMissing
 from penstock.job import JobState, NewJob
@@ -123,10 +123,10 @@ async def work(url: str) -> None:
 
 async def test_a_login_that_may_create_roles_creates_them_and_acts_as_them(cluster: Cluster) -> None:
     url = cluster.database(cluster.login("createrole"))
-    migrate(url)
+    assert migrate(url).notices == ("created roles anon, authenticated, service_role, which cannot log in",)
     await start_as_a_user(url)
     await work(url)
-    assert not migrate(url).changed
+    assert migrate(url) == Migrated(applied=(), functions_replaced=False)
     roles = cluster.admin.execute(
         """select rolname, rolcanlogin, rolsuper, rolbypassrls, rolcreaterole
              from pg_roles where rolname = any(%s) order by 1""",
@@ -137,7 +137,10 @@ async def test_a_login_that_may_create_roles_creates_them_and_acts_as_them(clust
 
 async def test_without_the_right_to_create_roles_everything_works_but_requests_of_users(cluster: Cluster) -> None:
     url = cluster.database(cluster.login())
-    migrate(url, with_=["supabase"])
+    notices = migrate(url, with_=["supabase"]).notices
+    assert [each.partition(":")[0] for each in notices] == [
+        f"role {role} is missing and app may not create it" for role in ROLES
+    ]
     await work(url)
     with pytest.raises(RolesMissing, match='role "authenticated" does not exist') as told:
         await start_as_a_user(url)
