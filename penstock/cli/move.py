@@ -1,5 +1,6 @@
 """`penstock move`: a queue's jobs to another engine, while both have workers."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -8,11 +9,24 @@ from penstock.app import Penstock
 from penstock.cli.complete import queues
 from penstock.cli.output import out, print_json, warn
 from penstock.cli.progress import bar
+from penstock.engine.mover import Stays
 from penstock.engine.mover import move as move_jobs
 from penstock.engine.scheme import is_redis
 from penstock.errors import InvalidInput, UnknownQueue
 from penstock.logs import counted
 from penstock.queue import Queues
+
+_WORDS = {
+    Stays.RUNNING: "{} running",
+    Stays.FLOW: "{} of flows",
+    Stays.BEGUN: "{} begun and waiting",
+    Stays.SCHEDULE: "{} of schedules",
+    Stays.NEW: "{} that came meanwhile, for which the same command goes on",
+}
+
+
+def _reasons(stay: Mapping[Stays, int]) -> str:
+    return ", ".join(_WORDS[why].format(f"{count:,}") for why, count in stay.items())
 
 
 def move(
@@ -24,7 +38,8 @@ def move(
     """Move the jobs of a queue that have not started from the database to BullMQ in Redis, or back.
 
     Each is put aside where no worker reaches it, added there under the same id, and removed here: none is lost or run
-    twice, and after an interruption the same command goes on. Running jobs finish where they are; jobs of flows stay.
+    twice, and after an interruption the same command goes on. Running jobs finish where they are; jobs of flows stay,
+    for their workers there to finish.
     """
     to_redis = is_redis(to)
     if not app.has_database if to_redis else app.engine.capabilities.database:
@@ -39,7 +54,7 @@ def move(
     if queue not in known:  # a slip of the pen would be taken for an empty queue
         warn(str(UnknownQueue(queue, known, "nothing was moved")), json=json)
     if json:
-        print_json({"queue": queue, "moved": moved.jobs, "left": moved.left})
+        print_json({"queue": queue, "moved": moved.jobs, "left": moved.left, "stay": moved.stay})
         return
-    stayed = f"; {counted(moved.left, 'job stays', 'jobs stay')}: running, of a flow, or begun" if moved.left else ""
+    stayed = f"; {counted(moved.left, 'job stays', 'jobs stay')}: {_reasons(moved.stay)}" if moved.left else ""
     out.print(f"{queue}: {counted(moved.jobs, 'job was', 'jobs were')} moved{stayed}", highlight=False, soft_wrap=True)

@@ -2,8 +2,9 @@
 nothing, wherever it is interrupted."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
@@ -13,6 +14,20 @@ if TYPE_CHECKING:
     from penstock.engine.protocol import Engine
 
 CHUNK = 500
+
+
+class Stays(StrEnum):
+    """Why a job is not moved."""
+
+    RUNNING = "running"
+    FLOW = "flow"
+    """Part of a flow: its jobs would have to go together, and may be in several queues."""
+    BEGUN = "begun"
+    """It has begun and waits, with steps that are remembered here."""
+    SCHEDULE = "schedule"
+    """The next of a schedule of BullMQ's, which adds one after the other."""
+    NEW = "new"
+    """It came after the last look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +43,23 @@ class MovedJob:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How many came over, and how many stayed: those that run, belong to a flow, or have begun and wait."""
+    """How many came over, and how many are still there, by why."""
 
     jobs: int
-    left: int
+    stay: "Mapping[Stays, int]" = field(default_factory=dict)
+
+    @property
+    def left(self) -> int:
+        return sum(self.stay.values())
 
 
 class Mover(Protocol):
     def waiting(self, queue: str) -> int:
         """How many there are to move, or still here."""
+        ...
+
+    def staying(self, queue: str) -> "Mapping[Stays, int]":
+        """How many are here when no more can be held, by why."""
         ...
 
     def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
@@ -63,4 +86,4 @@ def move(source: "Engine", target: "Engine", queue: str, tell: Callable[[int], N
         out.let_go(queue, [each.job.id for each in held])
         moved += len(held)
         tell(moved)
-    return Moved(moved, out.waiting(queue))
+    return Moved(moved, out.staying(queue))

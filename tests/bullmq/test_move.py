@@ -12,11 +12,12 @@ from typing import Any, Literal
 import pytest
 from bullmq import FlowProducer
 
-from penstock import Flow, JobState, NewJob, Penstock, batch
+from penstock import Context, Flow, JobState, NewJob, Penstock, batch
 from penstock.engine import commands as c
 from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.bullmq.enqueue import unique_id
+from penstock.engine.mover import Stays
 from penstock.testing import adrain
 from tests.kit import saying
 from tests.kit.redis import fresh_redis
@@ -55,14 +56,18 @@ async def _interrupted(source: str, target: str, step: str) -> None:
 
 
 async def _moved(source: str, target: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(await _told(source, target, "--json"))
+    return found
+
+
+async def _told(source: str, target: str, *options: str) -> str:
     process = await asyncio.create_subprocess_exec(
-        Path(sys.executable).parent / "penstock", "move", "--queue", "default", "--to", target, "-d", source, "--json",
+        Path(sys.executable).parent / "penstock", "move", "--queue", "default", "--to", target, "-d", source, *options,
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     told, _ = await process.communicate()
     assert process.returncode == 0
-    found: dict[str, Any] = json.loads(told)
-    return found
+    return told.decode().strip()
 
 
 async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, Penstock], url: str) -> None:
@@ -92,7 +97,8 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
     flow = await postgres.aenqueue(batch([postgres.handler("part").prepare()]))
     for step in ("hold", "take_in", "let_go"):
         await _interrupted(url, redis_url, step)
-    assert (await _moved(url, redis_url))["left"] == 2, "the flow stays"
+    told = await _moved(url, redis_url)
+    assert (told["left"], told["stay"]) == (2, {"flow": 2})
     assert (await flow.arefresh()).state is JobState.BLOCKED
     seen = await redis.handle(later.id).arefresh()
     assert (seen.state, seen.priority, seen.max_attempts, seen.owner) == (JobState.SCHEDULED, 7, 4, "ada")
@@ -102,7 +108,7 @@ async def test_it_moves_there_and_back_whatever_kills_it(both: tuple[Penstock, P
     assert (there.attempt, there.max_attempts, [each["error"] for each in there.errors]) == (1, 4, ["no"])
     for step in ("hold", "take_in", "let_go"):
         await _interrupted(redis_url, url, step)
-    assert (await _moved(redis_url, url))["left"] == 0
+    assert (await _moved(redis_url, url))["stay"] == {}
     back = await postgres.handle(later.id).arefresh()
     assert (back.state, back.priority, back.owner) == (JobState.SCHEDULED, 7, "ada")
     assert abs((back.run_at - in_an_hour).total_seconds()) < 1
@@ -143,7 +149,7 @@ async def test_jobs_that_stay_keep_nobody_back(
     await engine.arun(saying.complete(lease, [first]))
     await engine.arun(c.CloseLease(lease))
     moved = await asyncio.to_thread(mover.move, engine, postgres.engine, "default")
-    assert moved == mover.Moved(jobs=15, left=34)
+    assert moved == mover.Moved(15, {Stays.FLOW: 34})
     assert {job.kind for job in (await postgres.jobs.alist()).jobs} == {"work"}
 
 
@@ -222,7 +228,7 @@ async def test_what_has_come_and_gone_may_come_again(both: tuple[Penstock, Penst
     job = NewJob(kind="work")
     await both[0].engine.aenqueue([job])
     for source, target in (both, both[::-1], both, both[::-1]):
-        assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1, 0)
+        assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1)
         assert (await target.handle(job.id).arefresh()).state is JobState.READY
 
 
@@ -276,11 +282,32 @@ async def test_one_whose_unique_key_is_taken_there_comes_without_it(both: tuple[
         await source.engine.aenqueue([here])
         await _fail(source)
         await target.engine.aenqueue([there])
-        assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1, 0)
+        assert await asyncio.to_thread(mover.move, source.engine, target.engine, "default") == mover.Moved(1)
         came, was = [await target.handle(job.id).arefresh() for job in (here, there)]
         assert (came.unique_key, was.unique_key) == (None, "k")
         assert (came.attempt, [each["error"] for each in came.errors]) == (1, ["no"])
         await target.jobs.acancel(came.id, was.id)
+
+
+async def test_the_command_says_why_jobs_stay(both: tuple[Penstock, Penstock]) -> None:
+    postgres, redis = both
+
+    async def naps(ctx: Context) -> None:
+        await ctx.sleep(3600)
+
+    postgres.job(kind="naps")(naps)
+    await postgres.handler("naps").aenqueue()
+    await adrain(postgres)
+    part = NewJob(kind="part")
+    await postgres.engine.aenqueue([part, *batch([NewJob(kind="part")]).jobs()])
+    lease = await postgres.engine.arun(c.OpenLease("busy"))
+    assert await postgres.engine.arun(c.Claim(lease, "default"))
+    redis.cron("0 0 1 1 *")(redis.job(kind="yearly")(lambda: None))
+    await adrain(redis)
+    redis_url, url = redis.engine.url, postgres.url()  # type: ignore[attr-defined]
+    said = "; 4 jobs stay: 1 running, 2 of flows, 1 begun and waiting"
+    assert await _told(url, redis_url) == f"default: 0 jobs were moved{said}"
+    assert await _told(redis_url, url) == "default: 0 jobs were moved; 1 job stays: 1 of schedules"
 
 
 async def test_what_somebody_else_has_said_of_a_job_comes_as_a_database_takes_it(
@@ -297,7 +324,7 @@ async def test_what_somebody_else_has_said_of_a_job_comes_as_a_database_takes_it
     keys = engine.session().keys("default")
     await queue.client.hset(keys[theirs.id], mapping=told)
     await queue.client.hset(keys[str(ours.id)], "ps:errors", json.dumps(odd))
-    assert await asyncio.to_thread(mover.move, engine, postgres.engine, "default") == mover.Moved(3, 0)
+    assert await asyncio.to_thread(mover.move, engine, postgres.engine, "default") == mover.Moved(3)
     came = {job.id: job.errors for job in (await postgres.jobs.alist()).jobs}
     assert came.pop(ours.id) == [{"error": "ab"}]
     assert sorted(came.values(), key=len) == [[], [{"error": "xy", "attempt": 3}]]
@@ -312,6 +339,6 @@ async def test_two_of_one_unique_key_move_to_a_database_that_allows_one(both: tu
     await engine.aenqueue([first])
     await engine.session().client.delete(f"{engine.session().keys('default').base}de:{unique_id(first)}")
     await engine.aenqueue([second])
-    assert await asyncio.to_thread(mover.move, engine, postgres.engine, "default") == mover.Moved(2, 0)
+    assert await asyncio.to_thread(mover.move, engine, postgres.engine, "default") == mover.Moved(2)
     keys = {job.unique_key for job in (await postgres.jobs.alist()).jobs}
     assert keys == {None, "k"}

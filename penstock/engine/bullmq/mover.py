@@ -2,7 +2,7 @@
 finds it stalled."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.queues import meet
 from penstock.engine.bullmq.record import ERRORS, SNOOZES, Record, moment, record_of
 from penstock.engine.bullmq.session import Session
-from penstock.engine.mover import MovedJob
+from penstock.engine.mover import CHUNK, MovedJob, Stays
 from penstock.job import NewJob
 
 _TOKEN = "penstock:move"  # noqa: S105 - of a lock
@@ -28,8 +28,8 @@ _REMEMBERED = 8 * 24 * 3600
 """Seconds, longer than that: what was moved here may have ended, and been purged, before the move goes on."""
 
 _PLACES = ("wait", "paused", "prioritized", "delayed")
-_BELONGS = ("parentKey", "rjk", "defa")
-"""Fields of jobs that stay, of flows and the next of schedulers: they would come over without what they belong to."""
+_OF_FLOW = ("parentKey", "defa")
+"""Fields of jobs that stay, as the next of a scheduler does: they would come over without what they belong to."""
 
 _CHILDREN = ("processed", "failed", "unsuccessful")
 """Beside a job that has waited for others: what has become of them. It would come over without."""
@@ -51,6 +51,9 @@ class BullmqMover:
     def waiting(self, queue: str) -> int:
         return self._portal.run(self._waiting(queue))
 
+    def staying(self, queue: str) -> Mapping[Stays, int]:
+        return self._portal.run(self._staying(queue))
+
     def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
         return self._portal.run(self._hold(queue, limit))
 
@@ -65,6 +68,30 @@ class BullmqMover:
         lists, sets = ("wait", "paused", "active"), ("delayed", "prioritized", "waiting-children")
         counts = [plain("LLEN", keys[place]) for place in lists] + [plain("ZCARD", keys[place]) for place in sets]
         return sum(map(int, await self._session().many(counts)))
+
+    async def _staying(self, queue: str) -> Mapping[Stays, int]:
+        session, keys = self._session(), self._session().keys(queue)
+        counts = [plain("LLEN", keys["active"]), plain("ZCARD", keys["waiting-children"])]
+        running, waiting = map(int, await session.many(counts))
+        stay = Counter({Stays.RUNNING: running, Stays.FLOW: waiting})
+        for place in _PLACES:
+            self._passed.clear()
+            while page := await self._page(keys, place, CHUNK):
+                stay.update((await self._why_they_stay(keys, page)).values())
+                self._passed[keys[place]] += len(page)
+        return {why: stay[why] for why in Stays if stay[why]}
+
+    async def _why_they_stay(self, keys: QueueKeys, ids: Iterable[str]) -> dict[str, Stays]:
+        """Of these; `NEW` of those that need not. None of one that is gone."""
+        ids = list(ids)
+        said = await self._session().many([plain("HMGET", keys[id], "name", "rjk", *_OF_FLOW) for id in ids])
+        parts = [plain("EXISTS", *(f"{keys[id]}:{part}" for part in _CHILDREN)) for id in ids]
+        had_children = await self._session().many(parts)
+        return {
+            id: Stays.SCHEDULE if schedule else Stays.FLOW if any(of_flow) or children else Stays.NEW
+            for id, (name, schedule, *of_flow), children in zip(ids, said, had_children, strict=True)
+            if name is not None
+        }
 
     async def _hold(self, queue: str, limit: int) -> list[MovedJob]:
         held = await self._held(queue)
@@ -98,15 +125,8 @@ class BullmqMover:
         session, keys = self._session(), self._session().keys(queue)
         for place in _PLACES:
             while limit > 0 and (page := await self._page(keys, place, limit)):
-                said = await session.many([plain("HMGET", keys[id], "name", *_BELONGS) for id in page])
-                before = await session.many(
-                    [plain("EXISTS", *(f"{keys[id]}:{part}" for part in _CHILDREN)) for id in page]
-                )
-                free = [
-                    id
-                    for id, (name, *of), children in zip(page, said, before, strict=True)
-                    if name is not None and not any(of) and not children
-                ]
+                why = await self._why_they_stay(keys, page)
+                free = [id for id in page if why.get(id) is Stays.NEW]
                 for id in free:
                     steps = [calls.take_this(keys, id, _TOKEN, _LOCK)]
                     if place == "delayed":

@@ -1,6 +1,6 @@
 """Moving jobs out of Postgres and in. What is held is in a queue of another name, which no worker serves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from penstock.columns import COLUMNS
 from penstock.engine.commands import ExistingIds, MoveJobs
-from penstock.engine.mover import MovedJob
+from penstock.engine.mover import MovedJob, Stays
 from penstock.engine.postgres.statement import Statement, all_rows, first, to_json
 from penstock.job import NewJob
 
@@ -25,6 +25,17 @@ select id
    and not exists (select from penstock.waits as wait where wait.job = job.id)
  order by id
  limit %s
+"""
+_STAYING = """
+select case when state = 'running' then 'running'
+            when parent is not null or rollup is not null or awaited
+              or exists (select from penstock.edges as edge where edge.job = job.id) then 'flow'
+            when exists (select from penstock.steps as step where step.job = job.id)
+              or exists (select from penstock.waits as wait where wait.job = job.id) then 'begun'
+            else 'new' end as why, count(*)
+  from penstock.jobs as job
+ where queue in (%s, %s)
+ group by why
 """
 _NOT_MOVED = {"parent", "rollup"}
 """Of flows, whose jobs stay."""
@@ -98,6 +109,11 @@ class PostgresMover:
         text = "select count(*) from penstock.jobs where queue in (%s, %s)"
         count: int = self._engine.run(Statement(text, [queue, _aside(queue)], first))
         return count
+
+    def staying(self, queue: str) -> Mapping[Stays, int]:
+        rows = self._engine.run(Statement(_STAYING, [queue, _aside(queue)], all_rows))
+        counts: dict[str, int] = dict(rows)
+        return {why: counts[why] for why in Stays if why in counts}
 
     def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
         held = self._held(queue, limit)
