@@ -66,6 +66,7 @@ class Choices:
 LARGEST_BATCH = 10
 """Documents."""
 Status = Literal["pending", "processing", "completed", "failed", "cancelled"]
+BatchStatus = Literal["processing", "completed", "failed", "cancelled"]
 
 
 class Shape(Body):
@@ -195,14 +196,21 @@ class StartedBatch(Shape):
 class BatchJob(BatchItem):
     status: Status
     progress: float = Field(ge=0, le=100)
+    error: str | None = Field(description="Why it failed; while it is pending, why the last attempt did.")
+    message: str | None = Field(description="What it is at, or when it is tried again.")
+    run_after: datetime = Field(description="When it may begin, or begin again.")
 
 
 class Batch(Shape):
     batch_id: UUID
-    status: Literal["processing", "completed"] = Field(description="Completed when nothing of it is left to do.")
-    progress: float = Field(ge=0, le=100, description="How much of it has ended, in percent.")
+    status: BatchStatus = Field(
+        description="Processing while anything is left to do; then completed, when one of its exports is, else failed, "
+        "or cancelled when all of them are."
+    )
+    progress: float = Field(ge=0, le=100, description="How many of its exports are completed, in percent.")
     completed_count: int
     failed_count: int
+    cancelled_count: int
     total_count: int
     jobs: list[BatchJob]
 

@@ -122,11 +122,12 @@ async def _remove(app: Penstock, artifact: UUID) -> bool:
     return True
 
 
-async def last_fault(app: Penstock, job: UUID) -> str | None:
-    """Why the last attempt of an export failed, in words that its owner may read."""
+async def last_faults(app: Penstock, jobs: list[UUID]) -> dict[UUID, str | None]:
+    """Why the last attempts of exports failed, in words that their owner may read."""
+    if not jobs:
+        return {}
     async with app.atransaction() as connection:
         rows = await connection.execute(
-            "select errors->-1->>'type', penstock.shown(errors) from penstock.jobs_view where id = %s", [job]
+            "select id, errors->-1->>'type', penstock.shown(errors) from penstock.jobs_view where id = any(%s)", [jobs]
         )
-        type, shown = await rows.fetchone() or (None, None)
-    return SAID.get(str(type)) or shown
+        return {id: SAID.get(str(type)) or shown for id, type, shown in await rows.fetchall()}

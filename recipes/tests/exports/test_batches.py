@@ -67,7 +67,7 @@ async def test_a_batch_that_is_not_complete_says_what_is(exports: Exports) -> No
     with zipfile.ZipFile(io.BytesIO(partial.content)) as archive:
         assert archive.namelist() == ["Good.pdf"]
     told = (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
-    assert (told["status"], told["completedCount"], told["failedCount"]) == ("completed", 1, 1)
+    assert (told["status"], told["progress"], told["completedCount"], told["failedCount"]) == ("completed", 50, 1, 1)
 
 
 async def test_never_more_than_three_run_at_once(
@@ -148,19 +148,34 @@ async def test_the_stream_of_a_batch_tells_of_all_its_exports(exports: Exports) 
     assert {name for name, _ in before} == {"progress"}
     told = [event for _, event in before]
     assert [event["progress"] for event in told] == sorted(event["progress"] for event in told)
-    assert {event["progress"] for event in told} >= {0, 100}
+    assert {event["progress"] for event in told} == {0, 50}
     assert told[-1] == (await ada.get(f"/export/batch/{batch['batchId']}")).json()["data"]
     assert [job["status"] for job in told[-1]["jobs"]] == ["completed", "failed"]
     url = f"/api/v1/export/batch/{batch['batchId']}/download"
     assert (name, last["batchId"], last["error"]) == ("completed", batch["batchId"], None)
     assert last["resultUrl"].endswith(url)
-    nothing = await ada.batch(await ada.document("Gone"))
-    await ada.delete(f"/documents/{nothing['jobs'][0]['documentId']}")
-    async with exports.worker():
-        name, last = (await ada.events(nothing["batchId"], "batch"))[-1]
-    assert (name, last["resultUrl"], last["error"]) == ("failed", None, "none of 1 exports was completed")
     stranger = await exports.user("eve").get(f"/export/batch/{batch['batchId']}/stream")
     assert stranger.status_code == 404
+
+
+async def test_a_batch_of_which_nothing_is_made_is_not_completed(exports: Exports) -> None:
+    ada = exports.user()
+    gone = await ada.batch(await ada.document("One"), await ada.document("Two"))
+    for job in gone["jobs"]:
+        await ada.delete(f"/documents/{job['documentId']}")
+    async with exports.worker():
+        *_, (_, told), failed = await ada.events(gone["batchId"], "batch")
+    assert told == (await ada.get(f"/export/batch/{gone['batchId']}")).json()["data"]
+    assert (told["status"], told["progress"], told["completedCount"], told["failedCount"]) == ("failed", 0, 0, 2)
+    assert {job["error"] for job in told["jobs"]} == {"document not found"}
+    error = "none of its exports was completed"
+    assert failed == ("failed", {"batchId": gone["batchId"], "resultUrl": None, "error": error})
+    unwanted = await ada.batch(await ada.document("Three"), await ada.document("Four"))
+    for job in unwanted["jobs"]:
+        await ada.delete(f"/export/job/{job['jobId']}")
+    (_, told), (name, last) = await ada.events(unwanted["batchId"], "batch")
+    assert (told["status"], told["progress"], told["cancelledCount"]) == ("cancelled", 0, 2)
+    assert (name, last["error"]) == ("cancelled", "its exports were cancelled")
 
 
 async def test_a_key_of_a_batch_is_for_one_request(exports: Exports) -> None:

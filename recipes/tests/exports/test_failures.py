@@ -48,7 +48,8 @@ async def test_waits_grow_from_a_minute_to_an_hour_and_five_attempts_are_enough(
     blocked.write_text("")
     async with impatient(url, blocked) as exports:
         ada = exports.user()
-        job = await ada.export(await ada.document())
+        document = await ada.document()
+        job = await ada.export(document)
         handle = exports.app.handle(UUID(job))
         async with exports.worker():
             for attempt, minutes in ((1, 1), (2, 2), (3, 4), (4, 8)):
@@ -64,6 +65,10 @@ async def test_waits_grow_from_a_minute_to_an_hour_and_five_attempts_are_enough(
                 if attempt == 1:
                     _, event = await anext(ada.live_events(job))
                     assert (event["status"], event["error"], event["message"]) == ("pending", NOT_STORED, told)
+                    batch = (await ada.batch(document))["batchId"]
+                    [member] = (await ada.get(f"/export/batch/{batch}")).json()["data"]["jobs"]
+                    seen = ("status", "error", "message", "runAfter")
+                    assert [member[each] for each in seen] == [waiting[each] for each in seen]
                 await bring_forward(exports, job)
             failed = await ada.ended(job)
         assert (failed["status"], failed["attempts"], failed["error"]) == ("failed", 5, NOT_STORED)

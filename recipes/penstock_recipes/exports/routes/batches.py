@@ -1,5 +1,6 @@
 """Several documents at once, and what has been made of them as one ZIP."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 from uuid import UUID
@@ -27,8 +28,8 @@ from penstock.server import (
 from penstock_recipes.answers import Success, refusing, success
 from penstock_recipes.exports.routes.answers import event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
-from penstock_recipes.exports.routes.jobs import KIND, STATUS, percent_of
-from penstock_recipes.exports.shapes import Batch, BatchRequest, Partial, StartedBatch
+from penstock_recipes.exports.routes.jobs import KIND, errors_of, message_of, percent_of, status_of
+from penstock_recipes.exports.shapes import Batch, BatchRequest, BatchStatus, Partial, StartedBatch, Status
 from penstock_recipes.exports.store import Asked, add_batch, earlier_batch, jobs_of_batch
 
 router = refusing("exports")
@@ -71,7 +72,7 @@ async def export_batch(body: BatchRequest, caller: Caller, shared: Shared, key: 
     "/export/batch/{id}", summary="How a batch is doing", response_model=Success[Batch], responses=problems(404)
 )
 async def get_batch(id: UUID, caller: Caller, shared: Shared) -> Response:
-    return success(_shape(id, await _visible_members(shared, caller, id)))
+    return success(await _shape(shared, id, await _visible_members(shared, caller, id)))
 
 
 @router.get(
@@ -80,58 +81,70 @@ async def get_batch(id: UUID, caller: Caller, shared: Shared) -> Response:
     description=(
         "Server-sent events: `progress` with what `GET /export/batch/{id}` tells, each time that one of its exports "
         "gets on, then `completed`, `failed` or `cancelled` with batchId, resultUrl and error, and the end. A batch is "
-        "completed when one of its exports is and none is left to do."
+        "completed when one of its exports is and none is left to do, and failed or cancelled when nothing came of it."
     ),
     response_class=StreamingResponse,
     responses=problems(404) | {200: {"description": "The stream.", "content": {"text/event-stream": {}}}},
 )
 async def stream_batch(id: UUID, caller: StreamCaller, shared: Shared) -> StreamingResponse:
     members = await _visible_members(shared, caller, id)
-    return event_stream(_events(id, follow_all(shared, caller, [job.id for job in members])))
+    return event_stream(_events(shared, id, follow_all(shared, caller, [job.id for job in members])))
 
 
-async def _events(id: UUID, changes: AsyncIterator[list[SeenJob] | None]) -> AsyncIterator[bytes]:
+async def _events(services: Services, id: UUID, changes: AsyncIterator[list[SeenJob] | None]) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     try:
         async for jobs in changes:
             if jobs is None:
                 yield b": keep-alive\n\n"
                 continue
-            told = _shape(id, jobs)
+            told = await _shape(services, id, jobs)
             yield event("progress", told)
             if told["status"] != "processing":
-                yield event(*_end(id, jobs))
+                yield event(told["status"], _end(id, told["status"]))
     except TimeoutError:
         yield event("timeout", {"message": "Stream timeout"})
 
 
-def _end(id: UUID, jobs: Sequence[SeenJob]) -> tuple[str, dict[str, Any]]:
-    states = {job.state for job in jobs}
-    if JobState.SUCCEEDED in states:
-        return "completed", {"batchId": id, "resultUrl": absolute(f"/api/v1/export/batch/{id}/download"), "error": None}
-    name = "failed" if JobState.FAILED in states else "cancelled"
-    return name, {"batchId": id, "resultUrl": None, "error": f"none of {len(jobs)} exports was completed"}
+_NOTHING = {"failed": "none of its exports was completed", "cancelled": "its exports were cancelled"}
 
 
-def _shape(id: UUID, jobs: Sequence[SeenJob]) -> dict[str, Any]:
-    ended = sum(job.state.final for job in jobs)
+def _end(id: UUID, status: BatchStatus) -> dict[str, Any]:
+    url = absolute(f"/api/v1/export/batch/{id}/download") if status == "completed" else None
+    return {"batchId": id, "resultUrl": url, "error": _NOTHING.get(status)}
+
+
+async def _shape(services: Services, id: UUID, jobs: Sequence[SeenJob]) -> dict[str, Any]:
+    count = Counter(status_of(job) for job in jobs)
     return {
         "batchId": id,
-        "status": "completed" if ended == len(jobs) else "processing",
-        "progress": round(100 * ended / len(jobs), 2),
-        "completedCount": sum(job.state is JobState.SUCCEEDED for job in jobs),
-        "failedCount": sum(job.state is JobState.FAILED for job in jobs),
+        "status": _status(count),
+        "progress": round(100 * count["completed"] / len(jobs), 2),
+        "completedCount": count["completed"],
+        "failedCount": count["failed"],
+        "cancelledCount": count["cancelled"],
         "totalCount": len(jobs),
         "jobs": [
             {
                 "jobId": job.id,
                 "documentId": job.args["document_id"],
-                "status": STATUS[job.state],
+                "status": status_of(job),
                 "progress": percent_of(job),
+                "error": error,
+                "message": message_of(job, error),
+                "runAfter": job.run_at,
             }
-            for job in jobs
+            for job, error in zip(jobs, await errors_of(services, jobs), strict=True)
         ],
     }
+
+
+def _status(count: Counter[Status]) -> BatchStatus:
+    if count["pending"] or count["processing"]:
+        return "processing"
+    if count["completed"]:
+        return "completed"
+    return "failed" if count["failed"] else "cancelled"
 
 
 @router.get(

@@ -1,6 +1,6 @@
 """One export: ask for it, look at it, watch it, cancel it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -26,7 +26,7 @@ from penstock_recipes.answers import Success, refusing, success
 from penstock_recipes.exports.routes.answers import event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
 from penstock_recipes.exports.shapes import ExportJob, ExportRequest, Message, StartedExport, Status
-from penstock_recipes.exports.store import last_fault
+from penstock_recipes.exports.store import last_faults
 
 router = refusing("exports")
 
@@ -111,7 +111,7 @@ async def _events(services: Services, changes: AsyncIterator[SeenJob | None]) ->
             if job is None:
                 yield b": keep-alive\n\n"
                 continue
-            error = await error_of(services, job)
+            [error] = await errors_of(services, [job])
             told: dict[str, object] = {"jobId": job.id, "status": status_of(job), "progress": percent_of(job)}
             if error is not None and not job.state.final:
                 told |= {"error": error, "message": message_of(job, error)}
@@ -139,11 +139,14 @@ def percent_of(job: SeenJob) -> float:
     return 100 if job.state is JobState.SUCCEEDED else float(job.progress.get("percent", 0))
 
 
-async def error_of(services: Services, job: SeenJob) -> str | None:
-    """Why it failed; of one that waits for its next attempt, why the last one did."""
-    if job.attempt == 0 or job.state not in (JobState.SCHEDULED, JobState.READY, JobState.FAILED):
-        return job.error
-    return await last_fault(services.app, job.id) or job.error
+_MAY_HAVE_FAILED = (JobState.SCHEDULED, JobState.READY, JobState.FAILED)
+
+
+async def errors_of(services: Services, jobs: Sequence[SeenJob]) -> list[str | None]:
+    """Why they failed; of those that wait for their next attempt, why the last one did."""
+    tried = [job.id for job in jobs if job.attempt > 0 and job.state in _MAY_HAVE_FAILED]
+    faults = await last_faults(services.app, tried)
+    return [faults.get(job.id) or job.error for job in jobs]
 
 
 def message_of(job: SeenJob, error: str | None) -> str | None:
@@ -164,7 +167,7 @@ async def _result_url(services: Services, job: SeenJob) -> str | None:
 
 async def _shape(services: Services, job: SeenJob) -> dict[str, Any]:
     made = job.output if isinstance(job.output, dict) else {}
-    error = await error_of(services, job)
+    [error] = await errors_of(services, [job])
     return {
         "id": job.id,
         "status": status_of(job),
