@@ -188,6 +188,10 @@ class DatabaseUnavailable(PenstockError):
         self.sent = sent
 
 
+class DatabaseReadOnly(PenstockError):
+    """The database takes no writes: it is a standby, or the transaction may only read."""
+
+
 class RolesMissing(PenstockError):
     """The login cannot act on behalf of users: the database has no such role, or does not let this login act as it."""
 

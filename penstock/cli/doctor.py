@@ -18,6 +18,7 @@ from penstock.logs import counted, shown
 from penstock.sql import quote_schema, render
 
 OVERDUE = 60
+LEADER = "name the leader in DATABASE_URL; of several hosts, ?target_session_attrs=read-write finds it"
 
 
 def doctor(app: Penstock, json: bool) -> None:
@@ -53,6 +54,9 @@ def _look_at_database(app: Penstock) -> Iterator[Finding]:
         yield Finding("bad", "connection", f"{app.home.shown}: {' '.join(str(error).split())}", advice)
         return
     with connection:
+        if one(connection, "select pg_catalog.pg_is_in_recovery()"):
+            yield Finding("bad", "connection", f"{app.home.shown} is a standby, which takes no writes", LEADER)
+            return
         usable = True
         for check in (*doctor_database.CHECKS, doctor_vacuum.look):
             for finding in asked(check, app, connection):

@@ -1,6 +1,7 @@
 """The server as an ASGI application: to be run by itself, or mounted into another."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -8,11 +9,12 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.app import Penstock
 from penstock.artifact import Artifact
 from penstock.engine.faults import answering_within
+from penstock.errors import PenstockError
 from penstock.server import operations
 from penstock.server.auth.authenticate import Authenticator
 from penstock.server.auth.development import SignIn
@@ -196,12 +198,27 @@ class Server:
         await self.services.app.aclose()
 
 
+def _saying_why(send: Send) -> Send:
+    """Of a start that failed for a reason of ours, only that is told: Starlette would tell it under a traceback."""
+
+    async def tell(message: Message) -> None:
+        error = sys.exception()
+        if message["type"] == "lifespan.startup.failed" and isinstance(error, PenstockError):
+            message = {**message, "message": str(error)}
+        await send(message)
+
+    return tell
+
+
 class _GetReady:
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self._app = app
         self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, _saying_why(send))
+            return
         if scope["type"] != "http" or scope["path"].endswith("/healthz"):
             await self._app(scope, receive, send)
             return

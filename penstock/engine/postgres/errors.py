@@ -57,8 +57,28 @@ class PostgresUnavailable(errors.DatabaseUnavailable, psycopg.OperationalError):
     """For whoever catches what psycopg raises, too."""
 
 
+class PostgresReadOnly(errors.DatabaseReadOnly, psycopg.errors.ReadOnlySqlTransaction):
+    """For workers, too, who wait for a leader as for whatever else passes."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the database takes no writes: it is a standby, or the transaction may only read. DATABASE_URL must name "
+            "the leader; of several hosts, ?target_session_attrs=read-write finds it"
+        )
+
+
+def takes_no_writes(error: Exception) -> bool:
+    """On a standby it may also be that an unlogged table cannot even be read, by where that is raised: other features
+    that are not there have the same state."""
+    state = sqlstate(error)
+    place = getattr(_diagnostics(error), "source_function", None)
+    return state == "25006" or (state == "0A000" and place == "get_relation_info")
+
+
 def translate(error: Exception, schema: str) -> errors.PenstockError | None:
     """Our error for a driver's, if the engine raised it."""
+    if takes_no_writes(error):
+        return PostgresReadOnly()
     state = sqlstate(error)
     if state in ("3F000", "42P01", "42883") and schema in str(error):
         return errors.NotMigrated(

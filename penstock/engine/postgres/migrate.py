@@ -14,6 +14,7 @@ from psycopg import errors
 from penstock.engine.postgres.adapters import migrate_adapters
 from penstock.engine.postgres.address import read_address
 from penstock.engine.postgres.connections import ENCODING
+from penstock.engine.postgres.errors import PostgresReadOnly
 from penstock.errors import PenstockError, SchemaTooNew, SchemaTooOld
 from penstock.sql import Migration, functions, functions_digest, grants, migrations, quote_schema, render
 from penstock.sql.contract import COMMENT
@@ -69,7 +70,10 @@ def migrate(
     `with_` names SQL adapters to add, `without` those to remove; those that it has are kept up to date."""
     address = read_address(url)
     with psycopg.connect(address, application_name="penstock migrate", client_encoding=ENCODING) as connection:
-        return migrate_on(connection, schema, applications, progress, with_=with_, without=without)
+        try:
+            return migrate_on(connection, schema, applications, progress, with_=with_, without=without)
+        except errors.ReadOnlySqlTransaction as error:
+            raise PostgresReadOnly from error
 
 
 def migrate_on(

@@ -50,6 +50,9 @@ def problem_of(error: Exception) -> Problem:
         case errors.RolesMissing():
             log.error("%s", error)
             return Problem(503, "the database is not ready for requests of users", headers=_RETRY_SOON)
+        case errors.DatabaseReadOnly():
+            log.error("%s", error)
+            return Problem(503, "the database takes no writes at the moment", headers=_RETRY_SOON)
         case errors.NotMigrated():
             return Problem(503, "the database is not ready: run `penstock migrate`", headers=_RETRY_SOON)
         case RequestValidationError():
