@@ -49,9 +49,9 @@ def nap(ctx: SyncContext) -> None:
 class Program:
     """A `penstock …` process in a folder of its own."""
 
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, app: str = APP, **environment: str) -> None:
         self.folder = folder
-        (folder / "shouting.py").write_text(APP)
+        (folder / "shouting.py").write_text(app)
         keep = {name: value for name, value in os.environ.items() if not name.startswith(("PENSTOCK_", "DATABASE_"))}
         if "PENSTOCK_PG_BIN" in os.environ:
             keep["PENSTOCK_PG_BIN"] = os.environ["PENSTOCK_PG_BIN"]

@@ -4,7 +4,9 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import psycopg
 import pytest
 from postgrest.exceptions import APIError
 from supabase import acreate_client
@@ -15,6 +17,8 @@ from tests.kit import node
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY, SECRET, Served, served
 from tests.run_document import blocks
+
+Connection = psycopg.Connection[Any]
 
 SCRIPTS = Path(__file__).parent / "clients"
 GUIDE = Path(__file__).parent.parent.parent.parent / "docs" / "guides" / "supabase.md"
@@ -27,7 +31,11 @@ async def site(url: str, tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def run(site: Served, script: str, room: Path, **environment: str) -> Any:
-    told = await node.run(SCRIPTS / script, room, SUPABASE_URL=site.address, SUPABASE_SERVICE_KEY=KEY, **environment)
+    return await ask(site.address, KEY, script, room, **environment)
+
+
+async def ask(address: str, key: str, script: str, room: Path, **environment: str) -> Any:
+    told = await node.run(SCRIPTS / script, room, SUPABASE_URL=address, SUPABASE_SERVICE_KEY=key, **environment)
     return json.loads(told)
 
 
@@ -37,21 +45,29 @@ async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: 
         await ctx.artifacts.put("audio/chapter1.mp3", b"ID3")
 
     connection = connect()
-    job = connection.execute("insert into public.jobs (user_id, type) values ('ada', 'r') returning id").fetchone()
-    assert job is not None
+    job = add_tasks(connection)
+    with_file = await record.using(owner="ada").aenqueue()
+    await site.app.atick(limit=1)
+    check_tasks(connection, job, await run(site, "worker.ts", tmp_path, JOB_ID=str(with_file.id)))
+
+
+def add_tasks(connection: Connection) -> UUID:
+    """Of which worker.ts takes those that it knows."""
+    [job] = connection.execute("insert into public.jobs (user_id, type) values ('ada', 'r') returning id").fetchall()
     add = "insert into public.job_tasks (job_id, task_type, sequence, input) values (%s, %s, %s, %s)"
     for n, (type, chapter) in enumerate(
         [("text_generation", 1), ("text_generation", 13), ("audio_generation", 1), ("pdf_generation", 1)]
     ):
         connection.execute(add, [*job, type, n, json.dumps({"chapter": chapter})])
-    with_file = await record.using(owner="ada").aenqueue()
-    await site.app.atick(limit=1)
-    told = await run(site, "worker.ts", tmp_path, JOB_ID=str(with_file.id))
+    return UUID(str(job[0]))
+
+
+def check_tasks(connection: Connection, job: UUID, told: object) -> None:
     assert told == {"idle": 10_000, "said": [], "file": "ID3", "pending": [{"count": 1}], "error": None}
     rows = connection.execute(
         "select task_type, status, attempts, output, error, starts_with(worker_id, 'worker-') "
         "from public.job_tasks where job_id = %s order by sequence",
-        job,
+        [job],
     ).fetchall()
     assert rows == [
         ("text_generation", "complete", 1, {"success": True, "chapter": 1}, None, True),
@@ -60,15 +76,18 @@ async def test_a_worker_that_was_written_for_supabase_js(site: Served, connect: 
         ("pdf_generation", "pending", 0, None, None, None),
     ]
     files = connection.execute(
-        "select artifact_type, storage_path, duration_seconds from public.job_artifacts where job_id = %s", job
+        "select artifact_type, storage_path, duration_seconds from public.job_artifacts where job_id = %s", [job]
     ).fetchall()
-    assert files == [("audio_mp3", f"ada/{job[0]}/audio/chapter1.mp3", 180.0)]
+    assert files == [("audio_mp3", f"ada/{job}/audio/chapter1.mp3", 180.0)]
 
 
 async def test_a_queue_that_was_written_for_supabase_js(site: Served, connect: Connect, tmp_path: Path) -> None:
     connection = connect()
     connection.execute("select pgmq.create('add-bookmark-url-queue')")
-    told = await run(site, "bookmarks.ts", tmp_path)
+    check_messages(connection, await run(site, "bookmarks.ts", tmp_path))
+
+
+def check_messages(connection: Connection, told: Any) -> None:
     messages, archived, unknown = told["messages"], told["archived"], told["unknown"]
     assert messages["error"] is None
     assert [each["msg_id"] for each in messages["data"]] == [1, 2]
