@@ -19,6 +19,7 @@ from penstock.engine.faults import checked_timeout
 from penstock.engine.protocol import Engine
 from penstock.engine.scheme import is_redis
 from penstock.errors import EngineCannot, InvalidInput, PenstockError
+from penstock.event import Key, checked_event, checked_key, checked_seconds
 from penstock.flow import Flow
 from penstock.handle import JobHandle, JobHandles
 from penstock.handler import elsewhere
@@ -238,7 +239,7 @@ class Penstock(Declarations):
         return JobHandles(self.engine, await self.engine.aenqueue(known, connection))
 
     def emit(
-        self, event: str, *, key: str = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
+        self, event: str, *, key: Key = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
     ) -> UUID | None:
         """Sends an event to the job that waits for it, by `ctx.wait_for(event, key=…)`. When none does, it is kept for
         `keep` seconds, for the first that will. Each event goes to one job. With `connection` it is part of the
@@ -255,7 +256,7 @@ class Penstock(Declarations):
         return self.database.run_on(connection, emitted)
 
     async def aemit(
-        self, event: str, *, key: str = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
+        self, event: str, *, key: Key = "", payload: object = None, keep: float = EVENT_KEPT, connection: object = None
     ) -> UUID | None:
         emitted = _emitted(event, key, payload, keep, alone=connection is None)
         # an engine whose jobs cannot wait says so: in the database nobody would ever look for it
@@ -426,9 +427,6 @@ class Penstock(Declarations):
         await self.aclose()
 
 
-def _emitted(event: str, key: str, payload: object, keep: float, *, alone: bool) -> commands.Emit:
-    if not event or not isinstance(event, str):
-        raise InvalidInput("event", f"must be a name, not {event!r}")
-    if event.startswith("penstock."):
-        raise InvalidInput("event", f"{event!r} is one of Penstock's own; an approval is answered by app.operator(who)")
-    return commands.Emit(event, key, Raw(encode_output(payload, "payload")), keep, hand=alone)
+def _emitted(event: str, key: Key, payload: object, keep: float, *, alone: bool) -> commands.Emit:
+    encoded = Raw(encode_output(payload, "payload"))
+    return commands.Emit(checked_event(event), checked_key(key), encoded, checked_seconds("keep", keep), hand=alone)

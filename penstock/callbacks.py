@@ -14,6 +14,7 @@ from uuid import UUID
 import msgspec
 
 from penstock.errors import InvalidInput, PenstockError
+from penstock.event import checked_event
 from penstock.storage.links import signing_secret
 
 VARIABLE = "PENSTOCK_CALLBACK_SECRET_"
@@ -40,8 +41,7 @@ def make_url(
 ) -> str:
     """An address for whoever is to call back, signed with what the server has too. `default`: the server's address and
     that secret where the environment has none."""
-    if not isinstance(event, str) or not 0 < len(event.encode()) <= 500 or "\x00" in event:
-        raise InvalidInput("event", f"must be a name of 1 to 500 bytes, not {event!r}")
+    event = checked_event(event)
     if not 0 < seconds <= LONGEST:
         raise InvalidInput("expires", f"must be more than 0 and at most {LONGEST:g} seconds, not {seconds!r}")
     if secret is not None and not _SECRET_NAME.fullmatch(secret):

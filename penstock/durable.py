@@ -19,6 +19,7 @@ from penstock.engine.commands.command import Command
 from penstock.engine.protocol import AsyncTransaction, Engine, Transaction
 from penstock.engine.script import arun, run
 from penstock.errors import CallFailed, InvalidInput, PenstockError
+from penstock.event import Key
 from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob
 from penstock.json import encode_output, from_builtin, return_type
 from penstock.outcome import Cancel
@@ -58,7 +59,7 @@ class Remembered:
 
     def callback_url(self, event: str, *, expires: float = 7 * 86_400.0, secret: str | None = None) -> str:
         """An address for a provider to call back once, within `expires` seconds: what it POSTs there as JSON is the
-        payload of `wait_for(event, key=str(ctx.id))`. It begins with PENSTOCK_PUBLIC_URL.
+        payload of `wait_for(event, key=ctx.id)`. It begins with PENSTOCK_PUBLIC_URL.
 
         With `secret="STRIPE"` the server takes only what is signed as Standard Webhooks with the secret in
         PENSTOCK_CALLBACK_SECRET_STRIPE.
@@ -148,15 +149,14 @@ class Waits(Remembered):
         self,
         event: str,
         *,
-        key: str = "",
+        key: Key = "",
         timeout: float | None = None,  # noqa: ASYNC109 - not of this run
         name: str | None = None,
     ) -> Any:
         """Waits for an event, `app.emit(event, key=…, payload=…)`, and returns its payload. One that was emitted before
         is received at once. Each event goes to one job. Raises WaitTimeout after `timeout` seconds."""
-        given = self._replay.names.of(name or _event_label(event, key))
-        script = self._replay.wait(given, event, key, timeout, self._progress_said())
-        return (await self._wait(script))["payload"]
+        script = self._replay.wait(name, event, key, timeout, self._progress_said())
+        return await self._wait(script)
 
     async def approve(
         self,
@@ -260,14 +260,13 @@ class SyncWaits(Remembered):
         self,
         event: str,
         *,
-        key: str = "",
+        key: Key = "",
         timeout: float | None = None,
         name: str | None = None,
     ) -> Any:
         """Waits for somebody to emit an event and gives its payload; see Context.wait_for."""
-        given = self._replay.names.of(name or _event_label(event, key))
-        script = self._replay.wait(given, event, key, timeout, self._progress_said())
-        return self._wait(script)["payload"]
+        script = self._replay.wait(name, event, key, timeout, self._progress_said())
+        return self._wait(script)
 
     def now(self) -> datetime:
         """What time it is, remembered: the same in every run of the job."""
@@ -343,10 +342,6 @@ def _length(seconds: float, minutes: float, hours: float, days: float, until: da
 def _label(jobs: Sequence[NewJob]) -> str:
     kinds = sorted({job.kind for job in jobs})
     return "call " + ", ".join(kinds[:3])[:200]
-
-
-def _event_label(event: str, key: str) -> str:
-    return f"wait for {event} {key}"[:200].rstrip()
 
 
 def _results(jobs: Sequence[PreparedJob[Any]], called: Sequence[Called], return_exceptions: bool) -> list[Any]:

@@ -16,6 +16,7 @@ from penstock.automatic_names import AutomaticNames
 from penstock.engine.commands import Progress, RecallSteps, RememberStep, Step, Suspend, WaitingStep
 from penstock.engine.commands.steps import MOST_CALLS
 from penstock.errors import InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
+from penstock.event import APPROVAL, Key, checked_event, checked_key, checked_seconds, checked_step
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
 from penstock.json import clean, encode_output
 from penstock.outcome import OtherVersion, Suspended
@@ -28,10 +29,6 @@ Asking = Generator[Any, Any, T]
 _encode = msgspec.json.Encoder().encode
 
 
-APPROVAL = "penstock.approval"
-"""The event that an answer is."""
-_OURS = "penstock."
-"""Begins the names of what is kept beside the handler's steps, as what a provider has called back with."""
 _LONGEST_QUESTION = 2000
 _KINDS = {
     "step": "a step",
@@ -120,8 +117,7 @@ class Replay:
 
     def recall(self, name: str, kind: str = "step") -> Asking[Step | None]:
         """What is remembered of the step that comes now."""
-        if name.startswith(_OURS):
-            raise InvalidInput("name", f"{name!r} is one of Penstock's own: give the step another")
+        name = checked_step(name)
         if self._steps is None:
             yield from self._load()
         assert self._steps is not None
@@ -181,10 +177,18 @@ class Replay:
             self._unsaid = Step(name, remembered, "call")
         return results
 
-    def wait(
+    def wait(self, name: str | None, event: str, key: Key, timeout: float | None, said: Progress | None) -> Asking[Any]:
+        """An event's payload."""
+        event, key = checked_event(event), checked_key(key)
+        given = self.names.of(name or f"wait for {event} {key}"[:200].rstrip())
+        return (yield from self._receive(given, event, key, timeout, said))["payload"]
+
+    def _receive(
         self, name: str, event: str, key: str, timeout: float | None, said: Progress | None, about: object = None
     ) -> Asking[Any]:
         """An event's payload, and when it was emitted."""
+        if timeout is not None:
+            checked_seconds("timeout", timeout)
         kind = "event" if about is None else "approval"
         known = yield from self.recall(name, kind)
         if known is not None:
@@ -217,7 +221,7 @@ class Replay:
         given = self.names.of(name or f"approve: {question}"[:200])
         # by the job's id first: lists of what is asked go by it
         key = f"{self._job.id} {uuid5(self._job.id, given)}"
-        output = yield from self.wait(given, APPROVAL, key, timeout, said, about)
+        output = yield from self._receive(given, APPROVAL, key, timeout, said, about)
         return msgspec.convert({**output["payload"], "at": output["emitted_at"]}, Approval)
 
     def uuid(self) -> UUID:

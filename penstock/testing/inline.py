@@ -11,6 +11,7 @@ import msgspec
 
 from penstock.context import Earlier, JobContext, Report
 from penstock.errors import InvalidArguments, InvalidInput
+from penstock.event import Key, checked_key
 from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob, new_job_id
 from penstock.job_options import Options
@@ -43,7 +44,7 @@ class InlineRun(Generic[R]):
     """By the clock of the run, which its sleeps have moved."""
 
 
-Events = Mapping[str | tuple[str, str], Sequence[object]]
+Events = Mapping[str | tuple[str, Key], Sequence[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Script:
             raise InvalidInput("now", "needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
         all_given = {"events": events, "answers": answers, "results": results, "now": now}
         return cls(
-            {name: list(payloads) for name, payloads in (events or {}).items()},
+            {_named(name): list(payloads) for name, payloads in (events or {}).items()},
             dict(answers or {}),
             results or {},
             now or datetime.now(UTC),
@@ -235,6 +236,10 @@ class _InlineCall(Generic[R]):
             kind = return_type(self._handler.function)
             output = msgspec.convert(_through_json(result), kind, dec_hook=from_builtin, str_keys=True)
         return InlineRun(output, None, progress, enqueued, steps, artifacts, self._notes.now)
+
+
+def _named(event: str | tuple[str, Key]) -> str | tuple[str, str]:
+    return event if isinstance(event, str) else (event[0], checked_key(event[1]))
 
 
 def _refuse_unclear(handler: Handler[..., Any], given: Mapping[str, bool]) -> None:

@@ -200,16 +200,16 @@ async def test_a_called_job_is_retried_by_hand_and_its_caller_goes_on(app: Penst
 
 async def test_events_are_had_before_while_and_after_somebody_waits(app: Penstock) -> None:
     @app.job
-    async def wait(ctx: Context, order: str) -> object:
+    async def wait(ctx: Context, order: int) -> object:
         return await ctx.wait_for("paid", key=order)
 
-    assert await app.aemit("paid", key="early", payload={"by": "card"}) is None
+    assert await app.aemit("paid", key=7, payload={"by": "card"}) is None
     async with working(app, {"default": 2}):
-        assert await (await wait.aenqueue("early")).aresult(20) == {"by": "card"}
-        late = await wait.aenqueue("late")
+        assert await (await wait.aenqueue(7)).aresult(20) == {"by": "card"}
+        late = await wait.aenqueue(8)
         await until(lambda: _is(app, late.id, JobState.BLOCKED))
-        assert await app.aemit("paid", key="other") is None
-        assert await app.aemit("paid", key="late", payload=[1]) == late.id
+        assert await app.aemit("paid", key=9) is None
+        assert await app.aemit("paid", key="8", payload=[1]) == late.id
         assert await late.aresult(20) == [1]
 
 
