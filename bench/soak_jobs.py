@@ -36,6 +36,16 @@ def end_of(kind: str) -> str:
     return {GIVEN_UP: "failed", CANCELLED: "cancelled"}.get(kind, "succeeded")
 
 
+def attempts_of(kind: str) -> int:
+    """How many it takes; a snooze gives its attempt back."""
+    return {RETRIED: 2, GIVEN_UP: 2, CANCELLED: 0}.get(kind, 1)
+
+
+def claims_of(kind: str) -> int:
+    """How often it is handed out, where no worker is stopped meanwhile."""
+    return 2 if kind == SNOOZED else attempts_of(kind)
+
+
 def size_of(n: int) -> int:
     """Bytes that it carries: most nothing, some 1 KB, a few 10 KB."""
     return 10 * 1024 if n % 20 == 1 else 1024 if n % 4 == 2 else 0

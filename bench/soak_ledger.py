@@ -1,6 +1,8 @@
 """The ledger of a soak: which jobs were counted, read from history before retention drops it.
 
 A day is read when none of its jobs is live any more; then its partition may go. One bit a job: ten million are 1.2 MB.
+Within a partition nothing can be there twice, for its key is the id. What finishes once more when its partition is gone
+becomes a stray, which is read with every later day; and whoever was handed out more often than its kind needs shows it.
 """
 
 from collections import Counter
@@ -8,14 +10,20 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 
-from bench.soak_jobs import CANCELLED, Days, end_of, kind_of
+from bench.soak_jobs import CANCELLED, Days, attempts_of, claims_of, end_of, kind_of
 
 FOR_EVER = timedelta(days=10_000)
 
-_FINISHED = "select id, kind, state::text, attempt from penstock.history where id >= %(first)s and id < %(past)s"
+_COLUMNS = "select id, kind, state::text, attempt, claims from"
+_FINISHED = f"""
+    {_COLUMNS} penstock.history
+     where id >= %(first)s and id < %(past)s and tableoid <> 'penstock.history_strays'::regclass
+"""
+_STRAYS = f"{_COLUMNS} penstock.history_strays"
 
 
 @dataclass
@@ -30,11 +38,13 @@ class Ledger:
     wrong: Counter[str] = field(default_factory=Counter)
     attempts: int = 0
     states: Counter[str] = field(default_factory=Counter)
+    strays: set[UUID] = field(default_factory=set)
+    """Those that were counted: they are there until retention has them."""
 
     def __post_init__(self) -> None:
         self.bits = self.bits or bytearray(-(-self.jobs // 8))
 
-    def count(self, n: int, kind: str, state: str, attempt: int) -> None:
+    def count(self, n: int, kind: str, state: str, attempt: int, claims: int) -> None:
         if not 0 <= n < self.jobs:
             self.wrong["ghosts"] += 1  # nobody enqueued it
             return
@@ -46,8 +56,10 @@ class Ledger:
         self.counted += 1
         self.attempts += attempt
         self.states[state] += 1
-        if kind != kind_of(n) or state != end_of(kind):
+        if kind != kind_of(n) or state != end_of(kind) or attempt < attempts_of(kind):
             self.wrong["ended_wrong"] += 1
+        elif attempt > attempts_of(kind) or claims > claims_of(kind):
+            self.wrong["rerun"] += 1
 
     @property
     def lost(self) -> int:
@@ -65,10 +77,25 @@ class Ledger:
             return False
         with connection.transaction(), connection.cursor(name="finished") as cursor:
             cursor.itersize = 10_000
-            for id, kind, state, attempt in cursor.execute(_FINISHED, bounds):
-                self.count(days.number_of(id), kind, state, attempt)
+            for id, *found in cursor.execute(_FINISHED.encode(), bounds):
+                self.count(days.number_of(id), *found)
         self.days += 1
+        self._read_strays(connection, days)
         return True
+
+    def _read_strays(self, connection: psycopg.Connection[Any], days: Days) -> None:
+        """Of days that were read, or of none."""
+        past = days.start_of(self.days)
+        for id, *found in connection.execute(_STRAYS.encode()).fetchall():
+            if id not in self.strays and (id < past or days.number_of(id) < 0):
+                self.strays.add(id)
+                self.count(days.number_of(id), *found)
+
+    def read_end(self, connection: psycopg.Connection[Any], days: Days) -> None:
+        """What is there when every day was read: no job, and no stray that was not counted."""
+        self._read_strays(connection, days)
+        [(left,)] = connection.execute("select count(*) from penstock.jobs").fetchall()
+        self.wrong["unfinished"] = left
 
 
 def add_partitions(connection: psycopg.Connection[Any], days: Days, first: int, last: int) -> bool:

@@ -87,8 +87,8 @@ FIELD = (
     System(
         "awa",
         "run_awa.py",
-        # What it keeps in sequences and rings would not fit emptied tables. Segments tell what was enqueued, receipts what
-        # was finished, and a slot of its rings loses both at once. Its view awa.jobs shows no job under a receipt.
+        # What it keeps in sequences and rings would not fit emptied tables. Segments tell what was enqueued, receipts
+        # what was finished, and a slot of its rings loses both at once. Its view awa.jobs shows no job under a receipt.
         unfinished="""
             select (select coalesce(sum(next_lane_seq - first_lane_seq), 0) from awa.ready_segments)
                    > (select coalesce(sum(completed_count), 0) from awa.receipt_completion_batches)
