@@ -41,6 +41,10 @@ class Drained:
         return self.jobs / self.seconds
 
     @property
+    def enqueue_rate(self) -> float:
+        return self.jobs / self.enqueue_seconds
+
+    @property
     def wal(self) -> int | None:
         """Of their whole life."""
         return None if self.enqueue.wal is None or self.after.wal is None else self.enqueue.wal + self.after.wal

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import costs, figures, machine, packages, payload, systems, worker_report
+from bench import before, costs, figures, machine, packages, payload, systems, worker_report
 from bench.figures import percentile
 from bench.measuring import Drained, Server
 from bench.processes import ROOT, Failed
@@ -142,13 +142,21 @@ class Bench:
             for name in drains.keys() - {"penstock"} if "penstock" in drains else ():
                 pairs = zip(drains["penstock"], drains[name], strict=True)
                 ratios[f"{key}/{name}"] = statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
-        others = [runs for name, runs in self.idle.items() if name != "penstock"]
+        others = [runs for name, runs in self.idle.items() if name not in ("penstock", before.NAME)]
         if others and "penstock" in self.idle:
             for p in ("p50", "p99"):
                 ratios[f"idle_{p}"] = statistics.median(
                     percentile(ours, p) / min(percentile(run, p) for run in theirs)
                     for ours, *theirs in zip(self.idle["penstock"], *others, strict=True)
                 )
+        if before.NAME in self.idle and "penstock" in self.idle:
+            drains = self.drains[_drain(1, self.sizes[0])]
+            pairs = zip(drains["penstock"], drains[before.NAME], strict=True)
+            ratios["enqueue/before"] = statistics.median(one.enqueue_rate / other.enqueue_rate for one, other in pairs)
+            runs = zip(self.idle["penstock"], self.idle[before.NAME], strict=True)
+            ratios["idle_p50/before"] = statistics.median(
+                percentile(one, "p50") / percentile(other, "p50") for one, other in runs
+            )
         if memory and len(memory) >= 3:
             third = len(memory) // 3
             ratios["memory"] = max(memory[-third:]) / max(memory[:third])
@@ -169,6 +177,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--samples", type=positive, default=300, help="single enqueues in each round's idle latency")
     parser.add_argument("--only", nargs="+", choices=names, metavar="SYSTEM", help=", ".join(names))
+    parser.add_argument("--against", metavar="COMMIT", help="beside Penstock as of that commit, too")
     parser.add_argument("--memory-jobs", type=positive, default=1_000_000)
     parser.add_argument("--skip-memory", action="store_true")
     parser.add_argument("--skip-sleep", action="store_true")
@@ -184,6 +193,8 @@ def main() -> None:
     chosen = options()
     console = Console()
     present = systems.chosen(systems.WORKER, chosen.only)
+    if chosen.against:
+        present.insert(0, before.of_commit(chosen.against))
     # the same pauses in every run
     random.seed(1)
     settings = {"synchronous_commit": "on", "fsync": "on", "shared_buffers": "512MB", "max_wal_size": "8GB"}
@@ -204,6 +215,7 @@ def main() -> None:
         raise SystemExit(str(failure)) from None
     except KeyboardInterrupt:
         raise SystemExit("stopped; nothing was written") from None
+    results["against"] = chosen.against
     results["goals"] = worker_report.show(console, results)
     chosen.results.parent.mkdir(exist_ok=True)
     chosen.results.write_text(json.dumps({"machine": machine.here(), **results}, indent=2) + "\n")

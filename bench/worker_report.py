@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import costs, goals, payload
+from bench import before, costs, goals, payload
 from bench.figures import shown
 from bench.goals import Goal
 
@@ -49,7 +49,12 @@ def judged(results: dict[str, Any]) -> tuple[list[Goal], dict[str, float]]:
     measured = {**results["ratios"], **costs.measured(results, sizes)}
     if results["sleep_ratio"] is not None:
         measured["sleep"] = results["sleep_ratio"]
-    return [*GOALS, *(goal for size in sizes if size for goal in of_size(size)), *costs.goals(sizes)], measured
+    return [
+        *GOALS,
+        *before.GOALS,
+        *(goal for size in sizes if size for goal in of_size(size)),
+        *costs.goals(sizes),
+    ], measured
 
 
 def _systems(results: dict[str, Any], size: int) -> Table:

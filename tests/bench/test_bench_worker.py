@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bench import before, worker_report
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -33,3 +35,16 @@ def test_the_worker_benchmark_runs_our_worker_and_writes_what_it_measured(tmp_pa
     assert 100 < enqueue["0"] < 1000
     assert enqueue["10k"] > 5000, "random words do not compress to nothing"
     assert whole == pytest.approx({size: enqueue[size] + after[size] for size in ("0", "10k")})
+
+
+def test_what_was_before_runs_by_its_own_package_and_is_judged(tmp_path: Path) -> None:
+    (tmp_path / "penstock.py").write_text("print('as it was')")
+    system = before.of_folder(tmp_path)
+    python = [sys.executable, "-c", "import penstock"]
+    done = subprocess.run(python, cwd=ROOT, env=system.environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "as it was\n", done.stderr
+    results = {"payloads": [0], "ratios": {"drain/before": 0.94}, "wal_after_bytes": {}, "sleep_ratio": None}
+    every, measured = worker_report.judged(results)
+    assert {goal.name: goal.met(measured[goal.name]) for goal in every if goal.name in measured} == {
+        "drain/before": False
+    }
