@@ -1,6 +1,7 @@
 """The adapter `supabase`: names that Supabase projects use for a queue of their own, on our engine, by plain SQL."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -10,11 +11,14 @@ from psycopg.types.json import Jsonb
 
 from penstock.engine.postgres.migrate import migrate
 from penstock.errors import PenstockError
+from tests.run_document import blocks
 from tests.sql.neighbours import acting, claims_of
 
 pytestmark = pytest.mark.needs_session("search_path is an option of the session")
 
 Connection = psycopg.Connection[Any]
+
+GUIDE = Path(__file__).parent.parent.parent / "docs" / "guides" / "supabase.md"
 
 
 @pytest.fixture
@@ -184,6 +188,20 @@ def test_policies_know_who_asks(connection: Connection) -> None:
             assert value(connection, "select auth.role()") == "authenticated"
     with acting(connection, "anon", "{}"):
         assert value(connection, "select count(*) from notes") == 0
+
+
+def test_a_policy_that_looks_into_jobs_is_written_as_the_guide_has_it(connection: Connection) -> None:
+    user, other = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f", "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e70"
+    [policy] = [block.code for block in blocks(GUIDE) if "public.reviews" in block.code]
+    connection.execute(policy.encode())
+    connection.execute("grant select on public.reviews to authenticated")
+    for owner in (user, other, "ada"):
+        job = value(connection, "insert into jobs (user_id, type) values (%s, 'r') returning id", owner)
+        connection.execute("insert into public.reviews values (%s, 5)", [job])
+    for subject, rows in ((user, 1), (other, 1), ("ada", 0)):
+        with acting(connection, claims=claims_of(subject)):
+            assert value(connection, "select count(*) from public.reviews") == rows
+            assert value(connection, "select count(*) from jobs where user_id = auth.uid()::text") == rows
 
 
 def test_what_is_supabase_s_or_an_application_s_stays(url: str) -> None:
