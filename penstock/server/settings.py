@@ -48,6 +48,8 @@ class ServerSettings:
     """Seconds that a request's headers may take."""
     idle_timeout: float = 5.0
     """Seconds that a connection stays open without a request. Remote workers use theirs again within four."""
+    write_timeout: float = 30.0
+    """Seconds that a client may read nothing of what it was sent, streams included. Its connection is ended then."""
     max_connections: int = 10_000
     """Connections at once, streams included: 503 beyond. The server asks the system for as many open files."""
     max_jobs: int = MAX_JOBS
@@ -70,6 +72,9 @@ class ServerSettings:
     """Whether `/docs` and `/openapi.json` are answered."""
     dashboard: bool = True
     """Whether there are pages for people at /."""
+    replica_url: str | None = field(default=None, repr=False)
+    """A replica of the database, from which pages of the dashboard are read while it is at most five seconds behind. What
+    changes anything, and whoever has just changed something, is the leader's, and so is all else while it is away."""
     dashboard_role_claim: str = "app_metadata.penstock_role"
     """The claim of a user's token that lets them sign in to the dashboard: `operator` or `viewer`. Dots lead into
     objects. It must be one that users cannot write themselves."""

@@ -1,6 +1,8 @@
 """Somebody without a token, on raw connections: costs no memory, holds nothing open, is answered at once."""
 
+import errno
 import resource
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ def shop(server: str, template: str) -> Iterator[Served]:
             PENSTOCK_HEADER_TIMEOUT=str(TIMEOUT),
             PENSTOCK_IDLE_TIMEOUT=str(TIMEOUT),
             PENSTOCK_BODY_TIMEOUT=str(TIMEOUT),
+            PENSTOCK_WRITE_TIMEOUT=str(TIMEOUT),
             PENSTOCK_MAX_CONNECTIONS=str(MOST),
         ) as shop,
     ):
@@ -97,6 +100,27 @@ def test_what_is_half_sent_does_not_stay_open(shop: Served, sent: bytes) -> None
     with shop.open(sent) as opened:
         # what is left over of a body may take five seconds
         assert ended_within(opened, TIMEOUT + 6.5)
+
+
+def test_who_does_not_read_is_cut_off_and_who_reads_slowly_is_not(shop: Served) -> None:
+    asked = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 31
+    asked += b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with ExitStack() as stack:
+        silent, slow = (stack.enter_context(socket.socket()) for _ in range(2))
+        for opened in (silent, slow):
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            opened.settimeout(20)
+            opened.connect(("127.0.0.1", shop.port))
+            opened.sendall(asked)
+        cut = select.poll()
+        cut.register(silent, 0)  # which tells of nothing but its end
+        read = 0
+        while not cut.poll(50) and read < 100_000:
+            read += len(slow.recv(2000))
+        assert silent.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNRESET
+        assert read > 10 * 2000
+        *_, last = iter(lambda: slow.recv(65536), b"")
+        assert last.endswith(b'{"status":"ok"}')
 
 
 def test_a_body_is_not_waited_for_before_the_token_is_looked_at(shop: Served) -> None:

@@ -1,10 +1,17 @@
 """uvicorn's HTTP protocol with limits on what it does not limit: headers, time, and connections.
 
 httptools hands over header by header and keeps them all: 75 MB of tiny ones on one connection took a server from 218 MB
-to 1.9 GB. And uvicorn waits without end for a request that has begun, and for the rest of a body that nobody reads.
+to 1.9 GB. And uvicorn waits without end for a request that has begun, for the rest of a body that nobody reads, and for
+whoever does not read the answer: closing a transport only begins to end it, until all is sent.
 """
 
 import asyncio
+import fcntl
+import socket
+import struct
+import sys
+import termios
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +31,7 @@ class Limits:
     headers: int
     header_bytes: int
     header_seconds: float
+    write_seconds: float
     connections: int
     leftover_seconds: float = 5.0
     """That the rest of a body may take which is not wanted: its sender may be busy writing, and would not read the
@@ -41,9 +49,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self._refusal: tuple[int, str] | None = None
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread = 0
+        self._write_deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # paused is then whatever has anything to send that the system does not take, closing or not
+        transport.set_write_buffer_limits(high=0)
         if len(self.connections) > self.limits.connections:
             self._refuse(503, "the server has too many connections; try again")
         else:
@@ -51,7 +63,16 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_deadline()
+        self._clear_write_deadline()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._set_write_deadline()
+
+    def resume_writing(self) -> None:
+        self._clear_write_deadline()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None or self.transport.is_closing():
@@ -128,6 +149,32 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
+    def _set_write_deadline(self) -> None:
+        self._unread = self._count_unread()
+        self._write_deadline = self.loop.call_later(self.limits.write_seconds, self._look_whether_it_reads)
+
+    def _clear_write_deadline(self) -> None:
+        if self._write_deadline is not None:
+            self._write_deadline.cancel()
+            self._write_deadline = None
+
+    def _look_whether_it_reads(self) -> None:
+        if self._count_unread() < self._unread:
+            self._set_write_deadline()
+            return
+        # a reset: the system would go on offering what is left for minutes, and keep it so long
+        with suppress(OSError):
+            connection: socket.socket = self.transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _count_unread(self) -> int:
+        """Bytes, those included that the system holds: it takes more only when a third of its room is free again."""
+        held = bytearray(4)
+        with suppress(OSError):
+            fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, held)
+        return self.transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)
+
     def _refuse(self, status: int, told: str) -> None:
         """Answers without asking the application, unless it is already answering, and ends the connection."""
         self._refusal = status, told
@@ -146,6 +193,7 @@ def protocol_for(settings: ServerSettings, connections: int) -> type[LimitedProt
         headers=settings.max_headers,
         header_bytes=settings.max_header_bytes,
         header_seconds=settings.header_timeout,
+        write_seconds=settings.write_timeout,
         connections=connections,
     )
     return type("Protocol", (LimitedProtocol,), {"limits": limits})
