@@ -122,7 +122,7 @@ class Options(Shape):
 
     def as_params(self, document: UUID, version: int, template: Template | None) -> dict[str, Any]:
         """A job's arguments, all of them: two requests for the same are the same. Of a document that was changed
-        meanwhile it is another, since the first may have read it already."""
+        meanwhile it is another, if the first has begun: it may have read it already."""
         return {
             "document_id": str(document),
             "document_version": version,
@@ -144,7 +144,8 @@ class ExportRequest(Shape):
 class StartedExport(Shape):
     job_id: UUID
     created: bool = Field(
-        description="False when an unfinished export of the same document, unchanged, and options stands for it."
+        description="False when an unfinished export of the same document and options stands for it: one that has begun, "
+        "if the document has not changed since."
     )
 
 

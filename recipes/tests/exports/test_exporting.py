@@ -152,6 +152,19 @@ async def test_what_is_changed_while_an_export_runs_is_exported_too(exports: Exp
     }
 
 
+async def test_what_is_changed_while_an_export_waits_is_printed_by_it(exports: Exports) -> None:
+    ada = exports.user()
+    document = await ada.document("Before")
+    first, other = await ada.export(document), await ada.export(document, "modern")
+    assert (await ada.put(f"/documents/{document}", {"title": "After"})).status_code == 200
+    assert await ada.export(document) == first
+    assert [each["jobId"] for each in (await ada.batch(document, templateSlug="modern"))["jobs"]] == [other]
+    behalf = await exports.service.post("/export/pdf", {"documentId": document})
+    assert behalf.json()["data"] == {"jobId": first, "created": False}
+    async with exports.worker():
+        assert (await ada.completed(first))["documentVersion"] == 2
+
+
 async def test_an_idempotency_key_stands_for_its_first_request(exports: Exports) -> None:
     ada = exports.user()
     body = {"documentId": await ada.document()}

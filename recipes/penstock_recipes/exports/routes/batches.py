@@ -28,7 +28,7 @@ from penstock.server import (
 from penstock_recipes.answers import Success, refusing, success
 from penstock_recipes.exports.routes.answers import event, event_stream, within_quotas
 from penstock_recipes.exports.routes.documents import known_documents
-from penstock_recipes.exports.routes.jobs import KIND, errors_of, message_of, percent_of, status_of
+from penstock_recipes.exports.routes.jobs import KIND, as_pending, errors_of, message_of, percent_of, status_of
 from penstock_recipes.exports.shapes import Batch, BatchRequest, BatchStatus, Partial, StartedBatch, Status
 from penstock_recipes.exports.store import Asked, add_batch, earlier_batch, jobs_of_batch
 
@@ -58,6 +58,7 @@ async def export_batch(body: BatchRequest, caller: Caller, shared: Shared, key: 
         raise Problem(409, str(error)) from None
     if batch is None:
         params = [body.options.as_params(each, known[each].version, body.template_slug) for each in documents]
+        params = await as_pending(shared, owner, params)
         with within_quotas():
             started = await start_each(shared.app, caller, KIND, params, owner=owner if caller.is_service else None)
         batch = await add_batch(shared, caller, asked, [job.id for job in started])

@@ -52,6 +52,7 @@ STATUS: dict[JobState, Status] = {
 async def export_document(body: ExportRequest, caller: Caller, shared: Shared, key: IdempotencyKey = None) -> Response:
     known = (await known_documents(shared, caller, [body.document_id]))[body.document_id]
     params = body.options.as_params(body.document_id, known.version, body.template_slug)
+    [params] = await as_pending(shared, known.owner, [params])
     owner = known.owner if caller.is_service else None
     with within_quotas():
         # the params tell the document's version too, and the request is the same when it was edited meanwhile
@@ -121,6 +122,19 @@ async def _events(services: Services, changes: AsyncIterator[SeenJob | None]) ->
                 yield event(status_of(job), {"jobId": job.id, "resultUrl": result, "error": error})
     except TimeoutError:
         yield event("timeout", {"message": "Stream timeout"})
+
+
+async def as_pending(services: Services, owner: str, each: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Arguments for exports; those of one that has not begun, where only the document was changed since. It reads the
+    document when it begins, and prints the change: a second one would print the same, at the cost of another."""
+    waiting = (JobState.SCHEDULED, JobState.READY)
+    pending = [job.args async for job in services.app.jobs.aeach(kind=KIND, owner=owner, state=waiting)]
+
+    def alike(params: dict[str, Any]) -> dict[str, Any]:
+        version = {"document_version": params["document_version"]}
+        return next((args for args in pending if args | version == params), params)
+
+    return [alike(params) for params in each]
 
 
 async def visible_export(services: Services, caller: Identity, id: UUID) -> SeenJob:
