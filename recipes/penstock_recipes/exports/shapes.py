@@ -144,8 +144,8 @@ class ExportRequest(Shape):
 class StartedExport(Shape):
     job_id: UUID
     created: bool = Field(
-        description="False when an unfinished export of the same document and options stands for it: one that has begun, "
-        "if the document has not changed since."
+        description="False when an unfinished export of the same document and options stands for it: one that "
+        "has begun, if the document has not changed since."
     )
 
 
