@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import dashboard, durable, engine_report, interop, pages, server, snapshot, soak, worker_report
+from bench.figures import shown
 from bench.goals import Goal
 from bench.processes import ROOT
 
@@ -42,8 +43,8 @@ def runs(folder: Path) -> Iterator[Run]:
     for called in [name for name in found if name.startswith("snapshot") and isinstance(found[name], dict)]:
         ours = found[called].get(snapshot.OURS, {})
         if snapshot.DEAD_ROWS.name in ours:
-            about = f"{ours['measured_at']}, {ours['rate']:,} jobs/s, a snapshot held for {ours['seconds'] * 9:,.0f} s"
-            yield Run("make bench-snapshot", about, (*snapshot.GOALS, snapshot.DEAD_ROWS), ours)
+            about = f"{ours['measured_at']}, {ours['rate']:,} jobs/s, a snapshot held for {held_for(ours):,.0f} s"
+            yield Run("make bench-snapshot", about, snapshot.ALL, ours)
     if found := _read(folder / "worker.json"):
         yield Run("make bench-worker", _date(found), *worker_report.judged(dict(found)))
     for name, goals in (("server", server.GOALS), ("durable", durable.GOALS), ("interop", interop.GOALS)):
@@ -62,6 +63,38 @@ def runs(folder: Path) -> Iterator[Run]:
         if found := _read(folder / f"{name}.json"):
             about = f"{_date(found)}, {found['enqueued']:,} jobs, {len(found['faults'])} faults, seed {found['seed']}"
             yield Run(f"make {command}", about, storm(allowed), found)
+
+
+def held_for(found: Found) -> float:
+    """Seconds of an old snapshot."""
+    return float(found["seconds"]) * sum(part["held"] for part in found["parts"])
+
+
+def under_a_snapshot(folder: Path) -> str:
+    """Every system of those runs, beside ours."""
+    found, lines = _read(folder / "engine.json"), list[str]()
+    for called in [name for name in found if name.startswith("snapshot") and isinstance(found[name], dict)]:
+        measured = {name: each for name, each in found[called].items() if "parts" in each}
+        if measured:
+            held = held_for(next(iter(measured.values())))
+            lines += [
+                "",
+                f"| a snapshot held for {held:,.0f} s | jobs/s | p99 ms before, under it | dead rows a job "
+                "| MB before, under it, after | B a job after / before |",
+                "|---|---:|---:|---:|---:|---:|",
+                *(_row_of(name, each) for name, each in measured.items()),
+            ]
+    return "\n".join(lines)
+
+
+def _row_of(name: str, found: Found) -> str:
+    """Its first part, the last with the snapshot, and the last of all."""
+    parts = found["parts"]
+    first, last, end = parts[0], [part for part in parts if part["held"]][-1], parts[-1]
+    times = ", ".join(shown(part["p99_ms"], ",.1f") or "–" for part in (first, last))
+    disk = ", ".join(f"{part['disk_mb']:,.0f}" for part in (first, last, end))
+    reused = shown(found["reused_ratio"], ".2f") or "–"
+    return f"| {name} | {last['run_per_s']:,.0f} | {times} | {found['dead_rows_per_job']:.2f} | {disk} | {reused} |"
 
 
 def _read(file: Path) -> Found:
@@ -85,7 +118,7 @@ def table(folder: Path) -> str:
 
 
 def main() -> None:
-    pages.write_between(PAGE, BEGIN, END, table(RESULTS))
+    pages.write_between(PAGE, BEGIN, END, table(RESULTS) + under_a_snapshot(RESULTS))
     print(f"written to {PAGE}")
 
 

@@ -18,7 +18,7 @@ from bench.systems import System
 
 BATCH = 500
 PARTS = 10
-"""Of the whole, in the first of which there is no old snapshot."""
+"""Of the time for which the snapshot is held. One more comes before it."""
 RELEASED = 2
 """More of them, once it is gone."""
 PROBES = 5
@@ -150,7 +150,7 @@ class Flow:
 async def measure(
     server: Server, system: System, rate: int, seconds: float, tick: Callable[[float], None]
 ) -> tuple[Grown, list[Part]]:
-    """What there was before, the parts of so many seconds, and those after the snapshot was let go."""
+    """What there was before, and the parts: one before the snapshot, its own of so many seconds, and those after it."""
     each = seconds / PARTS
     await server.empty(system)
     async with server.connection(system) as connection, Flow.running(server, system, rate) as flow:
@@ -164,13 +164,13 @@ async def measure(
         before = await _grown(connection)
         parts = [await part(held=False)]
         async with held_snapshot(server.url_of(system), system.jobs):
-            parts += [await part(held=True) for _ in range(PARTS - 1)]
+            parts += [await part(held=True) for _ in range(PARTS)]
         return before, parts + [await part(held=False) for _ in range(RELEASED)]
 
 
 def duration(seconds: float) -> float:
-    """Of measuring one system for so many seconds, all in all."""
-    return warm_up(seconds) + seconds * (PARTS + RELEASED) / PARTS
+    """Of measuring one system with a snapshot of so many seconds, all in all."""
+    return warm_up(seconds) + seconds * (1 + PARTS + RELEASED) / PARTS
 
 
 def warm_up(seconds: float) -> float:

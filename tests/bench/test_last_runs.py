@@ -15,7 +15,11 @@ LEDGER = {
 }  # fmt: skip
 HELD = {
     "measured_at": "2026-11-18", "rate": 5_000, "seconds": 60.0, "snapshot_p99_ratio": 1.1,
-    "snapshot_enqueue_ratio": 1.0, "snapshot_rate_ratio": 1.0, "dead_rows_per_job": 2.5,
+    "snapshot_enqueue_ratio": 1.0, "snapshot_rate_ratio": 1.0, "dead_rows_per_job": 2.5, "reused_ratio": 0.9,
+    "parts": [
+        {"held": held, "p99_ms": p99, "run_per_s": 5_000.0, "disk_mb": mb}
+        for held, p99, mb in ((False, 20.0, 100.0), (True, 21.0, 500.0), (True, 22.0, 900.0), (False, None, 950.0))
+    ],
 }  # fmt: skip
 
 
@@ -38,11 +42,25 @@ def test_what_was_not_run_or_not_judged_is_not_there(tmp_path: Path) -> None:
     soak = {"machine": MACHINE, "jobs": 30_000, "lost": 0, "worker_rss_ratio": None}
     lines = table(tmp_path, soak=soak, engine={"machine": MACHINE, "snapshot": {"penstock": HELD, "awa": {}}})
     assert [line for line in lines if "**`" in line] == [
-        "| **`make bench-snapshot`**, 2026-11-18, 5,000 jobs/s, a snapshot held for 540 s | | |",
+        "| **`make bench-snapshot`**, 2026-11-18, 5,000 jobs/s, a snapshot held for 120 s | | |",
         "| **`make soak`**, 2026-11-19, 30,000 jobs | | |",
     ]
     assert "| dead rows that a job leaves under it | 2.50 | ≤ 2.00, **not met** |" in lines
     assert not any("memory" in line for line in lines)
+
+
+def test_every_system_of_a_run_under_a_snapshot_stands_beside_ours(tmp_path: Path) -> None:
+    assert last_runs.under_a_snapshot(tmp_path) == ""
+    awa = {**HELD, "dead_rows_per_job": 0.1, "reused_ratio": None}
+    found = {"machine": MACHINE, "snapshot_2_minutes": {"penstock": HELD, "awa": awa, "pgqueuer": {"failed": "no"}}}
+    (tmp_path / "engine.json").write_text(json.dumps(found))
+    empty, head, rule, *rows = last_runs.under_a_snapshot(tmp_path).splitlines()
+    assert (empty, head.count("|"), rule.count("|")) == ("", 7, 7)
+    assert head.startswith("| a snapshot held for 120 s | jobs/s |")
+    assert rows == [
+        "| penstock | 5,000 | 20.0, 22.0 | 2.50 | 100, 900, 950 | 0.90 |",
+        "| awa | 5,000 | 20.0, 22.0 | 0.10 | 100, 900, 950 | – |",
+    ]
 
 
 def test_the_page_has_a_place_for_it(tmp_path: Path) -> None:
