@@ -1,10 +1,12 @@
 """Bad arguments get a named error and nothing is written, whichever way they come."""
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -129,3 +131,21 @@ def test_an_unknown_kind_is_refused_with_the_one_that_was_meant(desk: Desk) -> N
     with pytest.raises(UnknownKind, match=r"^no handler 'zzz' is registered$"):
         desk.app.prepare("zzz", {})
     assert desk.count() == 0
+
+
+WRONG_TYPES: list[tuple[str, Callable[[Penstock], object]]] = [
+    ("id", lambda app: app.jobs.get(7)),  # type: ignore[arg-type]
+    ("id", lambda app: app.jobs.get("7")),  # type: ignore[arg-type]
+    ("reason", lambda app: app.handle(UUID(int=7)).cancel(7)),  # type: ignore[arg-type]
+    ("name", lambda app: app.queues.pause(7)),  # type: ignore[arg-type]
+    ("name", lambda app: app.operator("ada").remove_schedule(7)),  # type: ignore[arg-type]
+    ("comment", lambda app: app.operator("ada").approve(UUID(int=7), comment=7)),  # type: ignore[arg-type]
+    ("queue", lambda app: asyncio.run(app.jobs.aretry(UUID(int=7), queue=7))),  # type: ignore[arg-type]
+]
+
+
+def test_what_is_of_another_type_is_refused_by_its_name_not_told_to_migrate(desk: Desk) -> None:
+    for field, ask in WRONG_TYPES:
+        with pytest.raises(InvalidInput) as refused:
+            ask(desk.app)
+        assert refused.value.field == field

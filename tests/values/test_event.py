@@ -1,5 +1,5 @@
-"""What no event or step can be called, and no wait take, is refused in words to whoever emits and whoever waits, in both
-worlds: nobody waits for what never comes."""
+"""What no event or step can be called, and no wait take, is refused in words to whoever emits and to whoever waits:
+nobody waits for what never comes."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,11 +1,16 @@
 """What an engine can be asked for, as a value: each command knows what it gives. Python, SQL and HTTP use the same
 words: `Claim(lease=…)` is `penstock.claim(p_lease => …)` and `POST /api/work/claim {"lease": …}`."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin
+from uuid import UUID
 
 import msgspec
 
+from penstock.errors import InvalidInput
 from penstock.job import Lease
 
 R_co = TypeVar("R_co", covariant=True)
@@ -39,3 +44,26 @@ def result_of(kind: type[Command[Any]]) -> Any:
             if not isinstance(given, TypeVar):
                 return given
     raise TypeError(f"{kind.__name__} does not say what it gives")
+
+
+_SCALARS = {str, int, float, bool, UUID, datetime, type(None)}
+
+
+def misfit(command: Command[Any]) -> InvalidInput | None:
+    """The field whose value is none of its type, if there is one: an engine that refuses the command for it says so in
+    words that tell nothing to whoever gave it."""
+    for field in msgspec.structs.fields(command):
+        if _is_scalar(field.type):
+            try:
+                msgspec.convert(getattr(command, field.name), field.type)
+            except msgspec.ValidationError as error:
+                return InvalidInput(field.name, str(error))
+    return None
+
+
+def _is_scalar(kind: Any) -> bool:
+    """Also one of several, and a list of such."""
+    if isinstance(kind, type) and get_origin(kind) is None:
+        return kind in _SCALARS
+    parts = get_args(kind)[:1] if get_origin(kind) is Annotated else get_args(kind)
+    return get_origin(kind) in (Annotated, Union, UnionType, Sequence) and all(_is_scalar(each) for each in parts)

@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeVar
 import psycopg
 from psycopg.rows import tuple_row
 
-from penstock.engine.commands.command import Command
+from penstock.engine.commands.command import Command, misfit
 from penstock.engine.postgres.connections import pipeline
-from penstock.engine.postgres.errors import translate
+from penstock.engine.postgres.errors import sqlstate, translate
 from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Copy, Script, Statement
 from penstock.engine.script import arun, run
@@ -203,7 +203,7 @@ def run_one(runner: Runner, asked: Command[T] | Statement[T], schema: str) -> T:
     try:
         return runner.run(_statement(asked))
     except Exception as error:
-        _raise_ours(error, schema)
+        _raise_ours(error, schema, asked)
         raise
 
 
@@ -211,7 +211,7 @@ async def arun_one(runner: AsyncRunner, asked: Command[T] | Statement[T], schema
     try:
         return await runner.run(_statement(asked))
     except Exception as error:
-        _raise_ours(error, schema)
+        _raise_ours(error, schema, asked)
         raise
 
 
@@ -245,9 +245,12 @@ def _statement(asked: Command[T] | Statement[T]) -> Statement[T]:
     return asked if isinstance(asked, Statement) else render(asked)
 
 
-def _raise_ours(error: Exception, schema: str) -> None:
+def _raise_ours(error: Exception, schema: str, asked: object = None) -> None:
     """Where it is one that has a name here."""
     ours = translate(error, schema)
+    if isinstance(asked, Command) and (sqlstate(error) or "").startswith(("22", "42")):
+        # of a number where a text should be it says that there is no such function
+        ours = misfit(asked) or ours
     if ours is not None:
         raise ours from error
 
