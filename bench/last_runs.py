@@ -67,7 +67,7 @@ def runs(folder: Path) -> Iterator[Run]:
 
 def held_for(found: Found) -> float:
     """Seconds of an old snapshot."""
-    return float(found["seconds"]) * sum(part["held"] for part in found["parts"])
+    return float(found["seconds"]) * sum(bool(part["held"]) for part in found["parts"])
 
 
 def under_a_snapshot(folder: Path) -> str:
