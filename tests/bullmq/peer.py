@@ -47,7 +47,10 @@ async def node(url: str, room: Path, queue: str = "default") -> AsyncIterator[Pe
     script = shutil.copy(_SCRIPT, room)
     process = await asyncio.create_subprocess_exec(
         NODE, script, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={"PORT": str(parts.port), "PREFIX": parse_qs(parts.query)["prefix"][0], "QUEUE": queue},
+        env={
+            "PORT": str(parts.port), "PREFIX": parse_qs(parts.query).get("prefix", ["bull"])[0], "QUEUE": queue,
+            "CLUSTER": "yes" if "cluster" in parts.scheme else "",
+        },
     )  # fmt: skip
     try:
         yield Peer(process)

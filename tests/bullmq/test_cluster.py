@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from penstock.cli import doctor_redis
 from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.errors import InvalidFlow
+from tests.bullmq.peer import node
 from tests.kit.redis_cluster import Cluster
 from tests.kit.working import working
 
@@ -63,6 +65,21 @@ async def test_queues_are_spread_and_a_flow_stays_in_one(cluster: Cluster) -> No
         flow.add(NewJob(kind="first", queue="b"))
         with pytest.raises(InvalidFlow, match="share a queue"):
             await engine.aenqueue(flow.jobs())
+
+
+async def test_node_s_bullmq_works_on_the_queue_in_braces_and_adds_to_it(cluster: Cluster, tmp_path: Path) -> None:
+    async with Penstock(cluster.url) as app, node(cluster.url, tmp_path, "{mail}") as peer:
+
+        @app.job(queue="mail")
+        async def double(n: int) -> int:
+            return 2 * n
+
+        async with working(app, {"mail": 1}):
+            told = await peer.ask("add", jobs=[{"name": "double", "data": {"n": 4}}])
+            assert told["double"]["output"] == 8
+        job = await double.aenqueue(21)
+        assert await peer.ask("work") == "working"
+        assert await job.aresult(timeout=20) == 42
 
 
 def test_the_doctor_asks_a_cluster(cluster: Cluster) -> None:

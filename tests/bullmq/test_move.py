@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +15,11 @@ from bullmq import FlowProducer
 from penstock import Context, Flow, JobState, NewJob, Penstock, batch
 from penstock.engine import commands as c
 from penstock.engine import mover
+from penstock.engine.bullmq import calls
+from penstock.engine.bullmq.calls import RedisCall
 from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.bullmq.enqueue import unique_id
+from penstock.engine.bullmq.session import Session
 from penstock.engine.mover import Stays
 from penstock.testing import adrain
 from tests.kit import saying
@@ -287,6 +290,27 @@ async def test_one_whose_unique_key_is_taken_there_comes_without_it(both: tuple[
         assert (came.unique_key, was.unique_key) == (None, "k")
         assert (came.attempt, [each["error"] for each in came.errors]) == (1, ["no"])
         await target.jobs.acancel(came.id, was.id)
+
+
+async def test_of_a_delayed_job_that_is_removed_before_it_is_taken_nothing_is_left(
+    both: tuple[Penstock, Penstock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = both[1].engine
+    assert isinstance(engine, BullmqEngine)
+    gone, stays = NewJob(kind="work", delay=3600.0), NewJob(kind="work", delay=3600.0)
+    await engine.aenqueue([gone, stays])
+    key = engine.session().keys("default")[str(gone.id)]
+    many = Session.many
+
+    async def when_it_is_gone(self: Session, asked: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
+        if any(call.script == "takeThis" for call in asked):
+            await many(self, [calls.remove(self.keys("default"), str(gone.id))])
+        return await many(self, asked, together=together)
+
+    monkeypatch.setattr(Session, "many", when_it_is_gone)
+    held = await asyncio.to_thread(engine.mover().hold, "default", 9)
+    assert [each.job.id for each in held] == [stays.id]
+    assert await engine.session().client.exists(key) == 0
 
 
 async def test_the_command_says_why_jobs_stay(both: tuple[Penstock, Penstock]) -> None:

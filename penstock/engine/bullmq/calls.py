@@ -84,10 +84,11 @@ def take_next(keys: QueueKeys, token: str, lock_ms: int) -> RedisCall:
     )
 
 
-def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int) -> RedisCall:
-    """Ours: a job that has not started, out of whatever it waits in, into these hands."""
+def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int, *, due: str | None = None) -> RedisCall:
+    """Ours: a job that has not started, out of whatever it waits in, into these hands. When a delayed one was to run is
+    remembered in its field `due`."""
     parts = keys.all("wait", "paused", "delayed", "prioritized", "waiting-children", "active")
-    return _script("takeThis", [*parts, keys[id], keys.lock(id)], id, token, lock_ms)
+    return _script("takeThis", [*parts, keys[id], keys.lock(id)], id, token, lock_ms, *([due] if due else []))
 
 
 def finish(

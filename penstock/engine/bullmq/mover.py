@@ -2,7 +2,7 @@
 finds it stalled."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -35,8 +35,6 @@ _CHILDREN = ("processed", "failed", "unsuccessful")
 """Beside a job that has waited for others: what has become of them. It would come over without."""
 
 _RUN_AT = "ps:run_at"
-_TICKS = 0x1000
-"""Of BullMQ's scores of delayed jobs, in a millisecond."""
 
 
 class BullmqMover:
@@ -81,9 +79,8 @@ class BullmqMover:
                 self._passed[keys[place]] += len(page)
         return {why: stay[why] for why in Stays if stay[why]}
 
-    async def _why_they_stay(self, keys: QueueKeys, ids: Iterable[str]) -> dict[str, Stays]:
+    async def _why_they_stay(self, keys: QueueKeys, ids: Sequence[str]) -> dict[str, Stays]:
         """Of these; `NEW` of those that need not. None of one that is gone."""
-        ids = list(ids)
         said = await self._session().many([plain("HMGET", keys[id], "name", "rjk", *_OF_FLOW) for id in ids])
         parts = [plain("EXISTS", *(f"{keys[id]}:{part}" for part in _CHILDREN)) for id in ids]
         had_children = await self._session().many(parts)
@@ -122,27 +119,23 @@ class BullmqMover:
         return [record_of(queue, id, fields) for id, fields in zip(ids, hashes, strict=True) if fields]
 
     async def _put_aside(self, queue: str, limit: int) -> None:
-        session, keys = self._session(), self._session().keys(queue)
+        keys = self._session().keys(queue)
         for place in _PLACES:
             while limit > 0 and (page := await self._page(keys, place, limit)):
                 why = await self._why_they_stay(keys, page)
                 free = [id for id in page if why.get(id) is Stays.NEW]
-                for id in free:
-                    steps = [calls.take_this(keys, id, _TOKEN, _LOCK)]
-                    if place == "delayed":
-                        steps.insert(0, plain("HSET", keys[id], _RUN_AT, int(page[id] / _TICKS)))
-                    await session.many(steps)
+                await self._session().many([calls.take_this(keys, id, _TOKEN, _LOCK, due=_RUN_AT) for id in free])
                 limit -= len(free)
                 self._passed[keys[place]] += len(page) - len(free)
 
-    async def _page(self, keys: QueueKeys, place: str, limit: int) -> dict[str, float]:
-        """The next of a list, those that are to run first before the others, with their scores."""
+    async def _page(self, keys: QueueKeys, place: str, limit: int) -> list[str]:
+        """The next of a list, those that are to run first before the others."""
         passed = self._passed[keys[place]]
         if place in ("wait", "paused"):
-            ids = await self._session().one(plain("LRANGE", keys[place], -passed - limit, -passed - 1))
-            return dict.fromkeys(ids[::-1], 0.0)
-        found = plain("ZRANGE", keys[place], passed, passed + limit - 1, "WITHSCORES")
-        return dict(_pairs(await self._session().one(found)))
+            ids: list[str] = await self._session().one(plain("LRANGE", keys[place], -passed - limit, -passed - 1))
+            return ids[::-1]
+        found: list[str] = await self._session().one(plain("ZRANGE", keys[place], passed, passed + limit - 1))
+        return found
 
     async def _take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
         session, keys = self._session(), self._session().keys(queue)
@@ -182,13 +175,6 @@ class BullmqMover:
                 # and the note that it has come: it may come back
                 gone = plain("DEL", keys.lock(id), calls.moved_key(keys, id))
                 await session.many([gone, calls.remove(keys, id)], together=True)
-
-
-def _pairs(flat: Sequence[object]) -> list[tuple[str, float]]:
-    """Of a range with scores: one list, or pairs, as the protocol's version has it."""
-    if flat and isinstance(flat[0], list | tuple):
-        return [(str(pair[0]), float(pair[1])) for pair in flat if isinstance(pair, list | tuple)]
-    return [(str(id), float(str(score))) for id, score in zip(flat[::2], flat[1::2], strict=True)]
 
 
 def _moved(record: Record) -> MovedJob:

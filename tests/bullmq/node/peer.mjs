@@ -1,11 +1,14 @@
-// BullMQ as Node has it. The environment says where (PORT, PREFIX, QUEUE); lines of JSON on stdin say what to do, and what
+// BullMQ as Node has it. The environment says where (PORT, PREFIX, QUEUE; CLUSTER, if there is one); lines of JSON on stdin say what to do, and what
 // came of it is printed as lines of JSON.
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { FlowProducer, Queue, QueueEvents, Worker } from "bullmq";
+import { Cluster } from "ioredis";
 
 const { PORT, PREFIX: prefix, QUEUE: queue } = process.env;
-const connection = { host: "127.0.0.1", port: Number(PORT), maxRetriesPerRequest: null };
+const at = { host: "127.0.0.1", port: Number(PORT) };
+const waits = { maxRetriesPerRequest: null };
+const connection = process.env.CLUSTER ? new Cluster([at], { redisOptions: waits }) : { ...at, ...waits };
 const options = { connection, prefix };
 // else what is said before it has begun to read is missed
 const fromTheBeginning = { ...options, lastEventId: "0" };
