@@ -61,7 +61,7 @@ def test_nobody_speaks_in_silence_or_in_a_click() -> None:
 @given(st.lists(st.sampled_from([0.0, 5.0, 90.0, 800.0, 9000.0]), max_size=3000))
 def test_segments_are_in_order_never_touch_another_and_never_grow_too_long(levels: list[float]) -> None:
     spans = find_speech(levels)
-    wide = with_margins(spans, len(levels)) if spans else []
+    wide = with_margins(spans, len(levels))
     ends = 0
     for span, around in zip(spans, wide, strict=True):
         assert ends <= around.first <= span.first < span.last <= around.last <= len(levels)

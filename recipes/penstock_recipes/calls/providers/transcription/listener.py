@@ -77,6 +77,8 @@ def _divide(span: Span, levels: list[float]) -> Iterator[Span]:
 
 def with_margins(spans: list[Span], frames: int) -> list[Span]:
     """Each with some silence around it, but nothing of its neighbours."""
+    if not spans:
+        return []  # nobody speaks on this channel
     edges = [0, *((one.last + next_.first) // 2 for one, next_ in pairwise(spans)), frames]
     return [
         Span(max(span.first - _MARGIN, before), min(span.last + _MARGIN, after))
