@@ -86,9 +86,11 @@ def install(
     if page:
         add_page(app, __name__, title="Calls", about="Recordings become text beside the player, and an analysis.")
     org = "0198c5a0-7c11-7d6e-9a3f-3c5d1a2b4e6f"
+    silence = "import wave; w = wave.open('call.wav', 'wb'); w.setparams((1, 2, 8000, 0, 'NONE', '')); "
     app.example(
-        f"penstock token --sub ada --org {org} --header | curl -H @- -H 'Content-Type: video/mp4' "
-        f"--data-binary @call.mp4 '{{api}}/api/v1/calls?orgId={org}&fileName=call.mp4'"
+        f'python3 -c "{silence}w.writeframes(bytes(80000))" && penstock token --sub ada --org {org} --header | '
+        "curl -H @- -H 'Content-Type: audio/wav' --data-binary @call.wav "
+        f"'{{api}}/api/v1/calls?orgId={org}&fileName=call.wav'"
     )
 
 
