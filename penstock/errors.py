@@ -210,14 +210,18 @@ class ReplayMismatch(PenstockError):
 
 
 class CallFailed(PenstockError):
-    """A job that a handler called did not succeed."""
+    """A job that a handler called did not succeed. `error` is what it was given up for, and `type` the name of that
+    exception: "KeyError", or "Fail" and "Timeout"; None when it was cancelled."""
 
-    def __init__(self, id: UUID, kind: str | None, state: str | None, error: str | None) -> None:
+    def __init__(
+        self, id: UUID, kind: str | None, state: str | None, error: str | None, type: str | None = None
+    ) -> None:
         super().__init__(f"{kind or 'job'} {id} {state or 'is gone'}{f': {error}' if error else ''}")
         self.id = id
         self.kind = kind
         self.state = state
         self.error = error
+        self.type = type
 
 
 class WaitTimeout(PenstockError, TimeoutError):

@@ -171,7 +171,11 @@ class Replay:
             output = known.output
         seen = output.get("seen", {})
         results = [_result_of({**job, **seen.get(job["id"], {})}) for job in output["jobs"]]
-        failed = {str(each.id): {"state": each.state, "error": each.error} for each in results if _failed(each)}
+        failed = {
+            str(each.id): {"state": each.state, "error": each.error, "type": each.type}
+            for each in results
+            if _failed(each)
+        }
         if failed and not seen:
             remembered = {key: value for key, value in output.items() if key != "jobs"} | {"seen": failed}
             self._unsaid = Step(name, remembered, "call")

@@ -18,6 +18,8 @@ class Called(msgspec.Struct, frozen=True):
     state: JobState | None
     output: Any
     error: str | None
+    type: str | None = None
+    """Of the error, as in `Failure.error_type`."""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -48,4 +50,4 @@ Approver = Literal["operator", "owner"]
 
 
 def failure_of(called: Called) -> CallFailed:
-    return CallFailed(called.id, called.kind, called.state, called.error)
+    return CallFailed(called.id, called.kind, called.state, called.error, called.type)

@@ -113,7 +113,10 @@ class Notes:
         elif step.kind == "approval":
             answer = self.answers.get(step.about["question"])
             if isinstance(answer, Approval):
-                found = {"payload": {"approved": answer.approved, "by": answer.by, "comment": answer.comment}}
+                if step.timeout is None or answer.at <= self.now + timedelta(seconds=step.timeout):
+                    found = {"payload": {"approved": answer.approved, "by": answer.by, "comment": answer.comment}}
+                    found["emitted_at"] = answer.at
+                    self.now = max(self.now, answer.at)
             elif answer is not None:
                 found = {"payload": {"approved": answer, "by": "tester"}}
         else:
@@ -122,7 +125,7 @@ class Notes:
             if kept:
                 found = {"payload": loads(encode_output(kept.pop(0)))}
         if found:
-            found["emitted_at"] = self.now.isoformat()
+            found.setdefault("emitted_at", self.now)
         elif step.kind != "sleep":
             if step.timeout is None:
                 return None
@@ -131,12 +134,13 @@ class Notes:
 
 
 def _came_of(job: NewJob, output: object, error: BaseException | None = None) -> dict[str, Any]:
-    if error is None:
-        state, told = JobState.SUCCEEDED, None
-    else:
-        state = JobState.CANCELLED if isinstance(error, Cancel) else JobState.FAILED
-        told = str(error) or type(error).__name__
-    return {"id": str(job.id), "kind": job.kind, "state": state, "output": output, "error": told}
+    state, told, raised = JobState.SUCCEEDED, None, None
+    if isinstance(error, Cancel):
+        state, told = JobState.CANCELLED, str(error)
+    elif error is not None:
+        state, raised = JobState.FAILED, type(error).__name__
+        told = str(error) or raised
+    return {"id": str(job.id), "kind": job.kind, "state": state, "output": output, "error": told, "type": raised}
 
 
 class _InlineReplay(Replay):

@@ -67,6 +67,8 @@ class Script:
     ) -> "Script":
         if now is not None and now.tzinfo is None:
             raise InvalidInput("now", "needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
+        if any(isinstance(answer, Approval) and answer.at.tzinfo is None for answer in (answers or {}).values()):
+            raise InvalidInput("answers", "at: needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
         all_given = {"events": events, "answers": answers, "results": results, "now": now}
         return cls(
             {_named(name): list(payloads) for name, payloads in (events or {}).items()},

@@ -41,6 +41,22 @@ def test_an_order_is_told_all_that_it_waits_for(app: Penstock) -> None:
         run_inline(sell, 7)
 
 
+def test_an_answer_comes_when_it_was_given(app: Penstock) -> None:
+    @app.job
+    async def ask(ctx: Context) -> list[datetime]:
+        return [(await ctx.approve("Now?", timeout=3600)).at, await ctx.now()]
+
+    def answered(at: datetime) -> list[datetime] | None:
+        return run_inline(ask, now=START, answers={"Now?": Approval(True, "ada", at)}).output
+
+    before, after = START - timedelta(days=1), START + timedelta(hours=1)
+    assert (answered(before), answered(after)) == ([before, START], [after, after])
+    with pytest.raises(WaitTimeout):
+        answered(after + timedelta(seconds=1))
+    with pytest.raises(InvalidInput, match="at: needs a time zone"):
+        answered(datetime(2026, 1, 31))
+
+
 async def test_results_of_called_handlers_are_told_or_they_are_run(app: Penstock) -> None:
     @app.job
     def halve(n: int) -> int:
@@ -73,7 +89,7 @@ def test_what_became_of_a_called_job_is_told_as_a_worker_would(url: str, ending:
         def ask(ctx: SyncContext) -> list[str | None]:
             with pytest.raises(CallFailed) as failed:
                 ctx.call(end)
-            return [failed.value.state, failed.value.error]
+            return [failed.value.state, failed.value.error, failed.value.type]
 
         inline = run_inline(ask).output
         handle = ask.enqueue()

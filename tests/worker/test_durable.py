@@ -140,7 +140,7 @@ async def test_a_call_that_failed_is_told_and_may_be_caught(app: Penstock) -> No
         try:
             await ctx.call(refuse)
         except CallFailed as error:
-            told = error.error
+            told = f"{error.type}: {error.error}"
         await ctx.sleep(0.01)
         return f"refused: {told}"
 
@@ -150,7 +150,7 @@ async def test_a_call_that_failed_is_told_and_may_be_caught(app: Penstock) -> No
         return [str(each.error) for each in both if isinstance(each, CallFailed)]
 
     async with working(app, {"default": 2}):
-        assert await (await ask.aenqueue()).aresult(20) == "refused: no"
+        assert await (await ask.aenqueue()).aresult(20) == "refused: ValueError: no"
         assert await (await ask_twice.aenqueue()).aresult(20) == ["no", "no"]
 
 
