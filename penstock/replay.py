@@ -151,6 +151,10 @@ class Replay:
         """What the jobs gave, in their order: CallFailed for one that did not succeed."""
         if len(jobs) > MOST_CALLS:
             raise InvalidInput("jobs", f"{name!r} is of {len(jobs):,}; at most {MOST_CALLS:,} are called at once")
+        if any(job.idempotency_key is not None for job in jobs):
+            raise InvalidInput(
+                "idempotency_key", "a job that is called is its caller's alone, and started once: leave it out"
+            )
         known = yield from self.recall(name, "call")
         if known is not None:
             _check_called(name, jobs, known.output)
@@ -160,8 +164,8 @@ class Replay:
                     job,
                     owner=job.owner or self._job.owner,
                     org=job.org or self._job.org,
+                    # whoever enqueues one like it does not get this one, nor the caller theirs
                     unique_key=None,
-                    idempotency_key=None,
                 )
                 for job in jobs
             ]

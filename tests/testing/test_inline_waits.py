@@ -129,3 +129,17 @@ def test_who_is_called_has_the_owner_of_its_caller_and_may_ask_them(app: Penstoc
 
     run = run_inline(call.using(owner="ada"), answers={"Yours?": True})
     assert run.output == [["ada", True], ["bob", True]]
+
+
+def test_a_called_job_is_its_callers_alone_and_takes_no_idempotency_key(app: Penstock) -> None:
+    @app.job
+    async def double(n: int) -> int:
+        return 2 * n
+
+    @app.job
+    async def call(ctx: Context, *, key: str | None) -> list[int]:
+        return await ctx.gather(double.prepare(1), double.using(idempotency_key=key).prepare(1))
+
+    assert run_inline(call, key=None).output == [2, 2]
+    with pytest.raises(InvalidInput, match="idempotency_key: a job that is called is its caller's alone"):
+        run_inline(call, key="order-7")
