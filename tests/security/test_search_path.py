@@ -62,10 +62,10 @@ def test_what_is_qualified_is_so_throughout(connect: Connect) -> None:
 
 EXACT = {
     "now", "count", "sum", "octet_length", "pg_notify", "pg_backend_pid", "set_config", "row_security_active",
-    "jsonb_strip_nulls", "bool_or",
+    "jsonb_strip_nulls", "bool_or", "extract",
 }  # fmt: skip
 """Functions that are called with arguments of their very types, or none: pg_catalog is looked into first, and no other
-fits better."""
+fits better. extract(… from …) is grammar, which means Postgres's own."""
 
 
 PINNED = {

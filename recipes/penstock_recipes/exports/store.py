@@ -1,7 +1,7 @@
 """The tables of the recipe, beyond what a route or the job itself asks of them: batches, and what has expired."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -29,49 +29,86 @@ class Asked:
 
     owner: str
     key: str | None
+    by_service: bool
     digest: str
 
     @classmethod
     def of(cls, request: str, owner: str, key: str | None, *, by_service: bool) -> "Asked":
         # what the service asks for somebody, and what they ask themselves, are two things even by the same key
-        key = None if key is None else f"{'service' if by_service else 'user'} {key}"
-        return cls(owner, key, sha256(request.encode()).hexdigest())
+        return cls(owner, key, by_service, sha256(request.encode()).hexdigest())
 
 
-async def earlier_batch(services: "Services", caller: "Identity", asked: Asked) -> UUID | None:
-    """The batch that was made when this key was first used, if that was within a day."""
+_OF_KEY = "user_id = %(owner)s and by_service = %(by_service)s and key = %(key)s"
+
+
+async def take_key(services: "Services", caller: "Identity", asked: Asked) -> UUID | None:
+    """The batch that its key stands for, a day from when it was first used. Where there is none yet, the key is this
+    request's from here on: who asks the same at once starts the same exports, for anything else they are refused."""
     if asked.key is None:
         return None
     async with services.acting_as(caller) as connection:
-        rows = await connection.execute(
-            """
-            select id, asked
-              from exports.batches
-             where user_id = %s and idempotency_key = %s and created_at > now() - interval '1 day'
-             order by created_at desc
-             limit 1
-            """,
-            [asked.owner, asked.key],
+        await connection.execute(
+            f"delete from exports.batch_keys where {_OF_KEY} and created_at < now() - interval '1 day'".encode(),  # noqa: S608 - of our own words
+            asdict(asked),
         )
-        found = await rows.fetchone()
-    if found is not None and found[1] != asked.digest:
+        await _add_key(connection, asked)
+        rows = await connection.execute(
+            f"select batch, asked from exports.batch_keys where {_OF_KEY}".encode(),  # noqa: S608 - of our own words
+            asdict(asked),
+        )
+        found: tuple[UUID | None, str] | None = await rows.fetchone()
+    if found is None:  # given back this moment
+        return await take_key(services, caller, asked)
+    batch, digest = found
+    if digest != asked.digest:
         raise IdempotencyMismatch("the Idempotency-Key was used before, for another batch")
-    return None if found is None else UUID(str(found[0]))
+    return batch
+
+
+async def give_back_key(services: "Services", caller: "Identity", asked: Asked) -> None:
+    """Nothing was started by it: it is free for another request."""
+    if asked.key is not None:
+        async with services.acting_as(caller) as connection:
+            await connection.execute(
+                f"delete from exports.batch_keys where {_OF_KEY} and batch is null".encode(),  # noqa: S608 - of our own words
+                asdict(asked),
+            )
 
 
 async def add_batch(services: "Services", caller: "Identity", asked: Asked, jobs: list[UUID]) -> UUID:
     """The same exports are the same batch, however often they are asked for."""
     id = uuid5(_NAMESPACE, " ".join(map(str, jobs)))
-    given: dict[str, object] = {"id": id, "jobs": jobs, "idempotency_key": asked.key, "asked": asked.digest}
-    if caller.is_service:
-        given["user_id"] = asked.owner
-    names, places = ", ".join(given), ", ".join(["%s"] * len(given))
     async with services.acting_as(caller) as connection:
-        await connection.execute(
-            f"insert into exports.batches ({names}) values ({places}) on conflict do nothing".encode(),  # noqa: S608 - of our own words
-            list(given.values()),
-        )
+        await _add(connection, "batches", asked, {"id": id, "jobs": jobs})
+        if asked.key is not None:
+            # again, if one that asked for the same at once has given it back
+            await _add_key(connection, asked)
+            rows = await connection.execute(
+                f"update exports.batch_keys set batch = coalesce(batch, %(id)s) "  # noqa: S608 - of our own words
+                f"where {_OF_KEY} returning batch".encode(),
+                asdict(asked) | {"id": id},
+            )
+            # of two that asked at once, the first
+            for (first,) in await rows.fetchall():
+                return UUID(str(first))
     return id
+
+
+async def _add_key(connection: psycopg.AsyncConnection[Any], asked: Asked) -> None:
+    given: dict[str, object] = {"key": asked.key, "asked": asked.digest}
+    if asked.by_service:
+        given["by_service"] = True
+    await _add(connection, "batch_keys", asked, given)
+
+
+async def _add(connection: psycopg.AsyncConnection[Any], table: str, asked: Asked, given: dict[str, object]) -> None:
+    if asked.by_service:  # anybody else's is their own without a word
+        given = given | {"user_id": asked.owner}
+    names, places = ", ".join(given), ", ".join(["%s"] * len(given))
+    await connection.execute(
+        f"insert into exports.{table} ({names}) values ({places}) on conflict do nothing".encode(),  # noqa: S608 - of our own words
+        list(given.values()),
+    )
 
 
 async def jobs_of_batch(services: "Services", caller: "Identity", id: UUID) -> list[UUID]:
@@ -107,6 +144,7 @@ async def clean_up(app: Penstock, connection: psycopg.AsyncConnection[Any]) -> i
             if await _remove(app, artifact):
                 await connection.execute("delete from exports.export_history where id = %s", [id])
                 deleted += 1
+    await connection.execute("delete from exports.batch_keys where created_at < now() - interval '1 day'")
     await connection.execute("delete from exports.batches where created_at < now() - %s", [_REMEMBERED])
     for (artifact,) in await (await connection.execute("select id from exports.unrecorded")).fetchall():
         deleted += await _remove(app, artifact)

@@ -200,6 +200,30 @@ async def test_a_repeated_batch_is_the_first_one(exports: Exports) -> None:
     assert answers[0].json() == answers[1].json()
 
 
+async def test_a_key_is_kept_though_its_exports_were_begun_without_one(exports: Exports) -> None:
+    ada = exports.user()
+    documents = [await ada.document("One"), await ada.document("Two")]
+    body, key = {"documentIds": documents}, {"Idempotency-Key": "b1"}
+    before = await ada.post("/export/batch", body)
+    keyed = await ada.post("/export/batch", body, headers=key)
+    assert keyed.json() == before.json()
+    assert (await ada.post("/export/batch", {"documentIds": documents[:1]}, headers=key)).status_code == 409
+    async with exports.worker():
+        await ada.events(before.json()["data"]["batchId"], "batch")
+    assert (await ada.post("/export/batch", body, headers=key)).json() == before.json(), "also when it is done"
+
+
+async def test_of_requests_that_use_a_key_at_once_one_is_its(exports: Exports) -> None:
+    ada = exports.user()
+    documents = [await ada.document(f"Number {number}") for number in range(4)]
+    key = {"Idempotency-Key": "b1"}
+    answers = await asyncio.gather(
+        *(ada.post("/export/batch", {"documentIds": [each]}, headers=key) for each in documents for _ in range(2))
+    )
+    assert sorted(answer.status_code for answer in answers) == [202] * 2 + [409] * 6
+    assert len({answer.json()["data"]["batchId"] for answer in answers if answer.is_success}) == 1
+
+
 async def test_a_batch_whose_files_have_expired_is_gone(exports: Exports, connect: Connect) -> None:
     ada = exports.user()
     batch = await ada.batch(await ada.document())

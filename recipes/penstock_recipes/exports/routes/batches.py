@@ -30,7 +30,7 @@ from penstock_recipes.exports.routes.answers import event, event_stream, within_
 from penstock_recipes.exports.routes.documents import known_documents
 from penstock_recipes.exports.routes.jobs import KIND, as_pending, errors_of, message_of, percent_of, status_of
 from penstock_recipes.exports.shapes import Batch, BatchRequest, BatchStatus, Partial, StartedBatch, Status
-from penstock_recipes.exports.store import Asked, add_batch, earlier_batch, jobs_of_batch
+from penstock_recipes.exports.store import Asked, add_batch, give_back_key, jobs_of_batch, take_key
 
 router = refusing("exports")
 
@@ -53,14 +53,18 @@ async def export_batch(body: BatchRequest, caller: Caller, shared: Shared, key: 
     [owner] = owners
     asked = Asked.of(body.model_dump_json(), owner, key, by_service=caller.is_service)
     try:
-        batch = await earlier_batch(shared, caller, asked)
+        batch = await take_key(shared, caller, asked)
     except IdempotencyMismatch as error:
         raise Problem(409, str(error)) from None
     if batch is None:
-        params = [body.options.as_params(each, known[each].version, body.template_slug) for each in documents]
-        params = await as_pending(shared, owner, params)
-        with within_quotas():
-            started = await start_each(shared.app, caller, KIND, params, owner=owner if caller.is_service else None)
+        try:
+            params = [body.options.as_params(each, known[each].version, body.template_slug) for each in documents]
+            params = await as_pending(shared, owner, params)
+            with within_quotas():
+                started = await start_each(shared.app, caller, KIND, params, owner=owner if caller.is_service else None)
+        except Exception:
+            await give_back_key(shared, caller, asked)
+            raise
         batch = await add_batch(shared, caller, asked, [job.id for job in started])
     jobs = [
         {"jobId": job.id, "documentId": job.args["document_id"]}
