@@ -309,6 +309,7 @@ def main() -> None:
     show(console, results)
     figures.merge(chosen.results, {"live": chosen.live, "finished": chosen.finished, **results})
     console.print(f"written to {chosen.results}")
+    goals.end(goals.verdicts(GOALS, results))
 
 
 if __name__ == "__main__":

@@ -82,8 +82,9 @@ def main() -> None:
     judged = ratios(told) | {"claims_beside_waiting": round(share, 3), "waking_ratio": round(waking / idle, 2)}
     console.print(goals.table(GOALS, judged))
     waits = {"waiting": chosen.waiting, "waking_ms": round(waking, 2), "idle_ms": round(idle, 2)}
-    met = {"goals_met": goals.verdicts(GOALS, judged)}
-    figures.merge(chosen.results, {**told, **judged, **waits, **met, "failed": failed})
+    met = goals.verdicts(GOALS, judged)
+    figures.merge(chosen.results, {**told, **judged, **waits, "goals_met": met, "failed": failed})
+    goals.end(met)
 
 
 def ratios(told: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from uuid_utils.compat import uuid7
 
-from bench import bare, costs, engine_report, figures, payload, systems
+from bench import bare, costs, engine_report, figures, goals, payload, systems
 from bench.gauge import Gauge
 from bench.measuring import Drained
 from bench.payload import Document
@@ -279,6 +279,7 @@ def main() -> None:
     engine_report.show(console, results)
     figures.merge(chosen.results, results)
     console.print(f"written to {chosen.results}")
+    goals.end(goals.verdicts(*engine_report.judged(results)))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from bench import field_page, field_report, figures, packages, systems, valkey
+from bench import field_page, field_report, figures, goals, packages, systems, valkey
 from bench import machine as machines
 from bench.field_goals import verdicts
 from bench.field_results import Results
@@ -230,6 +230,7 @@ def main() -> None:
     if page := page_of(chosen, results):
         field_page.write(page, results)
         console.print(f"and to {page}")
+    goals.end({verdict.name: verdict.met for verdict in verdicts(results)})
 
 
 if __name__ == "__main__":

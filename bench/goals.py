@@ -1,9 +1,13 @@
 """What is meant to be reached, and whether it was."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
+
+MISSED = 3
+"""The exit status of a benchmark that measured everything, and missed a goal: one that broke ends with 1."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,14 @@ class Goal:
 def verdicts(goals: Sequence[Goal], measured: Mapping[str, float]) -> dict[str, bool]:
     """Which were met, of those that were measured."""
     return {goal.name: goal.met(measured[goal.name]) for goal in goals if goal.name in measured}
+
+
+def end(met: Mapping[str, bool | None]) -> None:
+    """The last thing that a benchmark does: whoever started it hears by its exit status that a goal was missed. What
+    could not be judged is none."""
+    if missed := [name for name, was_met in met.items() if was_met is False]:
+        print(f"missed: {', '.join(missed)}", file=sys.stderr)
+        raise SystemExit(MISSED)
 
 
 def table(goals: Sequence[Goal], measured: Mapping[str, float]) -> Table:

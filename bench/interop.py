@@ -59,7 +59,9 @@ def main() -> None:
         told |= found
     judged = {name: value for name, value in told.items() if isinstance(value, float)}
     console.print(goals.table(GOALS, judged))
-    figures.merge(chosen.results, {**told, "goals_met": goals.verdicts(GOALS, judged)})
+    met = goals.verdicts(GOALS, judged)
+    figures.merge(chosen.results, {**told, "goals_met": met})
+    goals.end(met)
 
 
 if __name__ == "__main__":

@@ -130,6 +130,7 @@ def main() -> None:
     if page := chosen.page or (PAGE if is_whole(chosen) else None):
         pages.write_between(page, BEGIN, END, written(results))
         console.print(f"and to {page}")
+    goals.end(results["goals_met"])
 
 
 if __name__ == "__main__":

@@ -143,6 +143,7 @@ def main() -> None:
     results["goals_met"] = goals.verdicts(GOALS, results)
     figures.merge(chosen.results, results)
     console.print(f"written to {chosen.results}")
+    goals.end(results["goals_met"])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import before, costs, figures, machine, packages, payload, systems, worker_report
+from bench import before, costs, figures, goals, machine, packages, payload, systems, worker_report
 from bench.figures import percentile
 from bench.measuring import Drained, Server
 from bench.processes import ROOT, Failed
@@ -220,6 +220,7 @@ def main() -> None:
     chosen.results.parent.mkdir(exist_ok=True)
     chosen.results.write_text(json.dumps({"machine": machine.here(), **results}, indent=2) + "\n")
     console.print(f"written to {chosen.results}")
+    goals.end(results["goals"])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.goals import MISSED
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -16,7 +18,7 @@ def test_the_dashboard_s_benchmark_looks_at_every_page_and_writes_what_it_measur
     done = subprocess.run(
         [sys.executable, "-m", "bench.dashboard", *few, *where], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, MISSED), done.stderr
     measured = json.loads(results.read_text())
     assert {
         "SearchJobs",

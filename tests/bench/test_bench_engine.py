@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import engine
+from bench.goals import MISSED
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -18,7 +19,7 @@ def test_the_engine_benchmark_measures_small_flows_too_and_leaves_what_others_wr
     done = subprocess.run(
         [sys.executable, "-m", "bench.engine", *few, *where], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, MISSED), done.stderr
     measured = json.loads(results.read_text())
     assert measured["snapshot_p99_ratio"] == 7, "of another benchmark"
     assert measured["ratio"] != 7, "measured anew"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bench import clients, pages, scale
+from bench.goals import MISSED
 
 ROOT = Path(__file__).parent.parent.parent
 MACHINE = {
@@ -53,7 +54,7 @@ def test_the_benchmark_of_scale_tells_every_figure_that_has_a_goal(tmp_path: Pat
     done = subprocess.run(
         [sys.executable, "-m", "bench.scale", *small, *where], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, MISSED), done.stderr
     measured = json.loads(results.read_text())
     assert {goal.name for goal in scale.GOALS} <= set(measured)
     assert set(measured["goals_met"]) == {goal.name for goal in scale.GOALS}

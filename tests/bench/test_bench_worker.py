@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import before, worker_report
+from bench.goals import MISSED
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -21,7 +22,7 @@ def test_the_worker_benchmark_runs_our_worker_and_writes_what_it_measured(tmp_pa
         text=True,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, MISSED), done.stderr
     measured = json.loads(results.read_text())
     assert measured["drain"].keys() == measured["drain2"].keys() == measured["cpu_us"].keys() == {"penstock"}
     assert measured["drain"]["penstock"] > 0
