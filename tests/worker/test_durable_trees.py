@@ -4,14 +4,16 @@ from uuid import UUID
 
 import pytest
 
-from penstock import CallFailed, Context, Flow, Penstock
+from penstock import CallFailed, Context, Flow, Handler, Penstock
 from penstock.job import JobState
 from penstock.testing import adrain
 from tests.kit.fixtures import Connect
 
+Wait = Handler[..., object]
+
 
 @pytest.fixture
-def wait(app: Penstock) -> object:
+def wait(app: Penstock) -> Wait:
     @app.job
     async def wait(ctx: Context, key: str = "") -> object:
         return await ctx.wait_for("go", key=key)
@@ -53,11 +55,11 @@ async def test_a_member_of_a_flow_sleeps_calls_and_waits_before_the_last_step(ap
 
 
 async def test_cancelling_reaches_those_who_wait_below_and_leaves_their_events_to_others(
-    app: Penstock, wait: object, connect: Connect
+    app: Penstock, wait: Wait, connect: Connect
 ) -> None:
     @app.job
     async def middle(ctx: Context) -> object:
-        return await ctx.gather(app.prepare("wait", {}), app.prepare("wait", {"key": "other"}))
+        return await ctx.gather(wait.prepare(), wait.prepare("other"))
 
     @app.job
     async def top(ctx: Context) -> object:
@@ -70,12 +72,12 @@ async def test_cancelling_reaches_those_who_wait_below_and_leaves_their_events_t
     assert set((await states(app)).values()) == {JobState.CANCELLED}
     assert connect().execute("select count(*) from penstock.waits").fetchone() == (0,)
     assert await app.aemit("go", payload=1) is None
-    later = await app.aenqueue(app.prepare("wait", {}))
+    later = await wait.aenqueue()
     await adrain(app)
     assert await later.aresult(5) == 1
 
 
-async def test_a_child_is_retried_while_its_caller_waits_for_another(app: Penstock, wait: object) -> None:
+async def test_a_child_is_retried_while_its_caller_waits_for_another(app: Penstock, wait: Wait) -> None:
     works = False
 
     @app.job(max_attempts=1)
@@ -86,7 +88,7 @@ async def test_a_child_is_retried_while_its_caller_waits_for_another(app: Pensto
 
     @app.job
     async def caller(ctx: Context) -> object:
-        return await ctx.gather(flaky.prepare(), app.prepare("wait", {}))
+        return await ctx.gather(flaky.prepare(), wait.prepare())
 
     @app.job
     async def careful_caller(ctx: Context) -> list[object]:
@@ -122,13 +124,13 @@ async def test_a_child_is_retried_while_its_caller_waits_for_another(app: Pensto
     assert await other.aresult(5) == ["ValueError", "not yet", 2]
 
 
-async def test_who_waits_leaves_its_place_under_the_queues_limit_to_others(app: Penstock, wait: object) -> None:
+async def test_who_waits_leaves_its_place_under_the_queues_limit_to_others(app: Penstock, wait: Wait) -> None:
     @app.job
     async def work() -> str:
         return "done"
 
     await app.queues.aset("default", max_running=1)
-    waiting = await app.aenqueue(app.prepare("wait", {}))
+    waiting = await wait.aenqueue()
     working = await work.aenqueue()
     await adrain(app)
     assert ((await waiting.arefresh()).state, await working.aresult(5)) == (JobState.BLOCKED, "done")
