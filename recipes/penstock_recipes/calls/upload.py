@@ -2,6 +2,7 @@
 
 import mimetypes
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from uuid import UUID
 
 from starlette.requests import ClientDisconnect, Request
@@ -47,15 +48,18 @@ async def refuse_full(app: Penstock, org: UUID, max_org_bytes: int | None, more:
         raise Problem(507, f"{told}; delete calls that you no longer need", headers={"Connection": "close"})
 
 
-async def receive(app: Penstock, request: Request, call: Call, content_type: str, max_bytes: int) -> Artifact:
-    """Stores the body of a request in flat memory. Broken off or refused, it leaves nothing."""
+async def receive(
+    app: Penstock, request: Request, call: Call, content_type: str, max_bytes: int
+) -> tuple[Artifact, str]:
+    """Stores the body of a request in flat memory, and tells its digest. Broken off or refused, it leaves nothing."""
     body = _Body(request, max_bytes)
     await body.begin()
     try:
-        return await app.artifacts.aput(
+        artifact = await app.artifacts.aput(
             "raw", body.pieces(), org=str(call.org), type="raw", content_type=content_type, path=call.path("raw"),
             expires_in=WHILE_IT_TAKES,
         )  # fmt: skip
+        return artifact, body.digest
     except Exception:
         # a store may have its own words for what ended the pieces
         if body.problem is not None:
@@ -63,14 +67,29 @@ async def receive(app: Penstock, request: Request, call: Call, content_type: str
         raise
 
 
+async def digest_of(request: Request, max_bytes: int) -> str:
+    """Of a body that is read for nothing else."""
+    body = _Body(request, max_bytes)
+    await body.begin()
+    async for _ in body.pieces():
+        pass
+    return body.digest
+
+
 class _Body:
     def __init__(self, request: Request, max_bytes: int) -> None:
         self.problem: Problem | None = None
         self._max_bytes = max_bytes
         self._size = 0
+        self._hash = sha256()
         self._stream = request.stream()
         self._first = b""
         self._announced = request.headers.get("content-length", "0")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was read."""
+        return self._hash.hexdigest()
 
     async def begin(self) -> None:
         """Reads the first piece: nothing is written for what is refused at once."""
@@ -100,6 +119,7 @@ class _Body:
 
     def _counted(self, piece: bytes) -> bytes:
         self._size += len(piece)
+        self._hash.update(piece)
         if self._size > self._max_bytes:
             raise self._too_large()
         return piece

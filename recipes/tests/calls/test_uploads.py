@@ -187,6 +187,10 @@ async def test_what_is_no_recording_fails_at_once_and_says_why(calls: Calls, con
 
 
 @pytest.mark.parametrize("table", ["penstock.jobs", "calls.calls"])
+    same = "was used for another recording of the same name, kind and size"
+    for data in (SOUND[::-1], unannounced(SOUND[:-2])):
+        other = await ada.send(data, **key)
+        assert (other.status_code, other.json()["errors"][0]["problem"]) == (422, same)
 async def test_there_is_no_call_without_jobs_and_no_job_without_a_call(
     calls: Calls, connect: Connect, table: str
 ) -> None:

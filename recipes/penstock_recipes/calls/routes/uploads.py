@@ -16,7 +16,7 @@ from penstock_recipes.calls.jobs import Pipeline
 from penstock_recipes.calls.routes.access import refuse_strangers
 from penstock_recipes.calls.shapes import Accepted
 from penstock_recipes.calls.store import Call
-from penstock_recipes.calls.upload import content_type_of, receive, refuse_full
+from penstock_recipes.calls.upload import content_type_of, digest_of, receive, refuse_full
 
 FileName = Annotated[
     str,
@@ -35,8 +35,8 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="A second request with the same key gets the call of the first; its body is not read, "
-        "but its name, kind and announced size have to be the same.",
+        description="A second request with the same key, name, kind and body gets the call of the first; "
+        "any other is refused.",
     ),
 ]
 _BODY = {
@@ -77,10 +77,11 @@ def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -
         announced = request.headers.get("content-length", "")
         earlier = await _uploaded_before(shared, caller, org_id, key)
         if earlier is not None:
-            return _same(earlier, file_name, content_type, announced)
+            _refuse_another(earlier, file_name, content_type, announced)
+            return _same(earlier, await digest_of(request, max_bytes))
         await refuse_full(shared.app, org_id, max_org_bytes, int(announced) if announced.isdigit() else 0)
         call = Call(org_id, uuid4())
-        raw = await receive(shared.app, request, call, content_type, max_bytes)
+        raw, digest = await receive(shared.app, request, call, content_type, max_bytes)
         try:
             # others may have been faster, or the size was not known
             await refuse_full(shared.app, org_id, max_org_bytes)
@@ -88,7 +89,7 @@ def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -
             await shared.app.artifacts.adelete(raw.id)
             raise
         async with shared.app.atransaction() as connection:
-            insert = partial(_insert, connection, call, caller, file_name, raw, key)
+            insert = partial(_insert, connection, call, caller, file_name, raw, digest, key)
             job = await pipeline.begin(connection, call, insert)
         if job is not None:
             return _accepted(call.id, job, created=True)
@@ -97,7 +98,8 @@ def make_router(pipeline: Pipeline, max_bytes: int, max_org_bytes: int | None) -
         earlier = await _uploaded_before(shared, caller, org_id, key)
         if earlier is None:
             raise Problem(409, "the call of this Idempotency-Key has just been deleted; try again")
-        return _same(earlier, file_name, content_type, announced)
+        _refuse_another(earlier, file_name, content_type, announced)
+        return _same(earlier, digest)
 
     return router
 
@@ -108,16 +110,17 @@ async def _insert(
     caller: Identity,
     file_name: str,
     raw: Artifact,
+    digest: str,
     key: str | None,
     flow: NewJob,
 ) -> bool:
     inserted = await connection.execute(
         """
-        insert into calls.calls (id, org_id, user_id, file_name, content_type, size, job_id, idempotency_key)
-        values (%s, %s, %s, %s, %s, %s, %s, %s)
+        insert into calls.calls (id, org_id, user_id, file_name, content_type, size, sha256, job_id, idempotency_key)
+        values (%s, %s, %s, %s, %s, %s, %s, %s, %s)
             on conflict (org_id, coalesce(user_id, ''), idempotency_key) where idempotency_key is not null do nothing
         """,
-        [call.id, call.org, caller.subject, file_name, raw.content_type, raw.size, flow.id, key],
+        [call.id, call.org, caller.subject, file_name, raw.content_type, raw.size, digest, flow.id, key],
     )
     if inserted.rowcount == 0:
         return False
@@ -134,7 +137,7 @@ async def _uploaded_before(services: Services, caller: Identity, org: UUID, key:
     async with services.app.atransaction() as connection, connection.cursor(row_factory=dict_row) as rows:
         await rows.execute(
             """
-            select id, job_id, file_name, content_type, size
+            select id, job_id, file_name, content_type, size, sha256
               from calls.calls
              where org_id = %s and coalesce(user_id, '') = %s and idempotency_key = %s
             """,
@@ -143,14 +146,23 @@ async def _uploaded_before(services: Services, caller: Identity, org: UUID, key:
         return await rows.fetchone()
 
 
-def _same(earlier: dict[str, Any], file_name: str, content_type: str, announced: str) -> Response:
-    """The call of the first request; 422 when this one is of another recording, as far as that is seen by its head."""
+def _refuse_another(earlier: dict[str, Any], file_name: str, content_type: str, announced: str) -> None:
+    """422 when this request is of another recording, as far as that is seen by its head."""
     size = int(announced) if announced.isdigit() else earlier["size"]
     if (earlier["file_name"], earlier["content_type"], earlier["size"]) != (file_name, content_type, size):
-        was = f"{earlier['file_name']}, {earlier['content_type']} of {earlier['size']:,} bytes"
-        wrong = {"field": "Idempotency-Key", "problem": f"was used for {was}"}
-        raise Problem(422, f"{wrong['field']}: {wrong['problem']}", errors=[wrong])
+        raise _used_for(f"{earlier['file_name']}, {earlier['content_type']} of {earlier['size']:,} bytes")
+
+
+def _same(earlier: dict[str, Any], digest: str) -> Response:
+    """The call of the first request; 422 when this one is of another recording."""
+    if earlier["sha256"] not in (digest, None):  # of one from before it was kept
+        raise _used_for("another recording of the same name, kind and size")
     return _accepted(earlier["id"], earlier["job_id"], created=False)
+
+
+def _used_for(what: str) -> Problem:
+    wrong = {"field": "Idempotency-Key", "problem": f"was used for {what}"}
+    return Problem(422, f"{wrong['field']}: {wrong['problem']}", errors=[wrong])
 
 
 def _accepted(call: UUID, job: UUID, *, created: bool) -> Response:
