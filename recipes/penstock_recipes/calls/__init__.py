@@ -51,8 +51,8 @@ def install(
     `poll_interval`: seconds between two looks at a transcription, SPEECHKIT_POLL_INTERVAL_MS unless given; `max_polls`:
     after how many it has failed, unless given a day's. With `webhook_timeout` (SPEECHKIT_WEBHOOK_TIMEOUT_MS) the
     transcriber is told where to call when it is ready, and not looked at before it has, or so many seconds have passed.
-    `max_bytes` of a recording; the server's own limit for uploads
-    (PENSTOCK_MAX_UPLOAD) holds too. `max_org_bytes` of all that an organisation keeps here, CALLS_MAX_ORG_BYTES unless
+    `max_bytes` of a recording; the server's own limit for uploads (PENSTOCK_MAX_UPLOAD) holds too. `max_org_bytes` of
+    all its calls that an organisation may keep, asked at the upload and by every stage, CALLS_MAX_ORG_BYTES unless
     given, else no limit. `queues` says where each stage's jobs wait. With a `page` for people at /calls.
     """
     require("calls", "av")
@@ -64,7 +64,8 @@ def install(
     transcriber = transcriber or _transcriber()
     if within is not None:
         _check_webhook(app, transcriber, within)
-    stages = Stages(app, transcriber, analyst or _analyst(), interval, within)
+    org_bytes = max_org_bytes or _max_org_bytes()
+    stages = Stages(app, transcriber, analyst or _analyst(), interval, within, org_bytes)
     pipeline = Pipeline(
         app,
         stages,
@@ -75,7 +76,6 @@ def install(
     )
     app.add_migrations("calls", files(__package__) / "migrations")
     app.need("artifacts")
-    org_bytes = max_org_bytes or _max_org_bytes()
 
     def routes() -> "APIRouter":
         from penstock_recipes.calls.routes import make_router

@@ -27,7 +27,7 @@ from penstock_recipes.calls.providers.transcription import (
     Transcript,
     TranscriptionFailed,
 )
-from penstock_recipes.calls.store import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Gone, record
+from penstock_recipes.calls.store import WHILE_IT_TAKES, Call, CallFiles, Deleted, File, Full, Gone, record
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ TRANSCRIBED = "transcribed"
 """The event that a transcriber's call is."""
 SIGNED_BY = "SPEECHKIT"
 """Calls must be signed, as Standard Webhooks, where PENSTOCK_CALLBACK_SECRET_SPEECHKIT is set."""
+_JSON = "application/json"
 
 
 class Extracted(msgspec.Struct, frozen=True, rename="camel"):
@@ -78,9 +79,10 @@ class Stages:
         analyst: Analyst,
         poll_interval: float,
         webhook_timeout: float | None = None,
+        max_org_bytes: int | None = None,
     ) -> None:
         self._app = app
-        self._files = CallFiles(app)
+        self._files = CallFiles(app, max_org_bytes)
         self._transcriber = transcriber
         self._analyst = analyst
         self._poll_interval = poll_interval
@@ -102,11 +104,7 @@ class Stages:
             source = await self._files.fetch(raw, folder / "raw")
             await ctx.progress(40, "Extracting the sound…")
             facts = await extract_audio(source, made := folder / "audio.flac")
-            artifact = await ctx.artifacts.put(
-                "audio.flac", made, type="audio", content_type="audio/flac", duration=facts.seconds,
-                metadata=msgspec.to_builtins(facts), path=call.path("audio"),
-            )  # fmt: skip
-        return File.of(artifact)
+            return await self._files.put(ctx, call, "audio", made, "audio/flac", facts=facts, instead_of="raw")
 
     async def start(self, ctx: Context, org: UUID, id: UUID) -> Started:
         call, found = await self._files.look_up(org, id, "audio", "ogg", "transcript")
@@ -156,11 +154,7 @@ class Stages:
     async def _make_ogg(self, ctx: Context, call: Call, audio: File, to: Path) -> File:
         source = await self._files.fetch(audio, to.with_name("audio.flac"))
         facts = await to_ogg_opus(source, to)
-        artifact = await ctx.artifacts.put(
-            "audio.ogg", to, type="ogg", content_type="audio/ogg", duration=facts.seconds,
-            metadata=msgspec.to_builtins(facts), path=call.path("ogg"), expires_in=WHILE_IT_TAKES,
-        )  # fmt: skip
-        return File.of(artifact)
+        return await self._files.put(ctx, call, "ogg", to, "audio/ogg", facts=facts, expires_in=WHILE_IT_TAKES)
 
     async def poll(self, ctx: Context, org: UUID, id: UUID) -> Transcribed | Snooze:
         call, found = await self._files.look_up(org, id, "transcript")
@@ -173,11 +167,9 @@ class Stages:
             said = await self._ask(call, operation)
             if said is None:
                 return Snooze(self._poll_interval)
-            artifact = await ctx.artifacts.put(
-                "transcript.json", said.to_json(), type="transcript", content_type="application/json",
-                duration=said.seconds, path=call.path("transcript"),
-            )  # fmt: skip
-            transcript = File.of(artifact)
+            transcript = await self._files.put(
+                ctx, call, "transcript", said.to_json(), _JSON, seconds=said.seconds, instead_of="ogg"
+            )
         await self._forget(call, operation)
         await record(self._app, ctx, call, "transcript", transcript, obsolete="ogg")
         return Transcribed(transcript.path)
@@ -214,10 +206,7 @@ class Stages:
             await ctx.progress(90, "Analyzing…", phase="analyze")
             transcript = Transcript.from_json(await self._files.read(found["transcript"]))
             told = (await self._analyst.analyze(transcript)).to_json()
-            artifact = await ctx.artifacts.put(
-                "analysis.json", told, type="analysis", content_type="application/json", path=call.path("analysis")
-            )
-            analysis = File.of(artifact)
+            analysis = await self._files.put(ctx, call, "analysis", told, _JSON)
         await record(self._app, ctx, call, "analysis", analysis)
         return Analyzed(analysis.path)
 
@@ -239,5 +228,5 @@ async def ending_for_people(work: Awaitable[T]) -> T | Fail | Cancel:
         return await work
     except Deleted:
         return Cancel("the call was deleted")
-    except (NoAudio, TranscriptionFailed, AnalysisFailed, Gone) as error:
+    except (NoAudio, TranscriptionFailed, AnalysisFailed, Gone, Full) as error:
         return Fail(str(error))

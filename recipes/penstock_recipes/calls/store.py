@@ -75,9 +75,38 @@ class Gone(Exception):
     """A file that is needed is not there any more, and cannot be made again here; the message is for people."""
 
 
+class Full(Exception):
+    """An organisation keeps as much as it may; the message is for people."""
+
+
+async def check_room(
+    app: Penstock, org: UUID, max_org_bytes: int | None, more: int = 0, *, without: Sequence[str] = ()
+) -> None:
+    """Raises Full when the files of an organisation's calls take more than they may, or would; `without` those at paths
+    that are about to be replaced."""
+    if max_org_bytes is None:
+        return
+    async with app.atransaction() as connection:
+        rows = await connection.execute(
+            """
+            select coalesce(sum(size), 0)::bigint
+              from penstock.artifacts_view
+             where org = %s and state <> 'removing' and (expires_at is null or expires_at > now())
+               and type = any(%s) and split_part(path, '/', 3) = any(%s) and path <> all(%s)
+            """,
+            [str(org), list(NAMES), list(NAMES.values()), list(without)],
+        )
+        [(used,)] = await rows.fetchall()
+    if used + more > max_org_bytes:
+        kept = f"storage: {used:,} of {max_org_bytes:,} bytes of your organisation's calls are used"
+        needed = f", and {more:,} more are needed" if more else ""
+        raise Full(f"{kept}{needed}; delete calls that you no longer need")
+
+
 class CallFiles:
-    def __init__(self, app: Penstock) -> None:
+    def __init__(self, app: Penstock, max_org_bytes: int | None = None) -> None:
         self._app = app
+        self._max_org_bytes = max_org_bytes
 
     async def look_up(
         self, org: UUID, id: UUID, *types: Type, flow: UUID | None = None
@@ -119,6 +148,28 @@ class CallFiles:
     async def read(self, file: File) -> bytes:
         return await self._app.artifacts.aread(file.id)
 
+    async def put(
+        self,
+        ctx: Context,
+        call: Call,
+        type: Type,
+        made: Path | bytes,
+        content_type: str,
+        *,
+        facts: AudioFacts | None = None,
+        seconds: float | None = None,
+        expires_in: float | None = None,
+        instead_of: Type | None = None,
+    ) -> File:
+        """Stores what a stage has made, if there is room for it when the file that it replaces is gone."""
+        without = [call.whole_path(each) for each in (type, instead_of) if each is not None]
+        await check_room(self._app, call.org, self._max_org_bytes, _size_of(made), without=without)
+        artifact = await ctx.artifacts.put(
+            NAMES[type], made, type=type, content_type=content_type, path=call.path(type), expires_in=expires_in,
+            duration=facts.seconds if facts else seconds, metadata=msgspec.to_builtins(facts) if facts else None,
+        )  # fmt: skip
+        return File.of(artifact)
+
     async def remove(self, call: Call, *types: Type) -> None:
         """Whichever of them there are, even if only on record."""
         stored = await self._stored(call, types)
@@ -136,6 +187,10 @@ class CallFiles:
         except FileNotFoundError:
             return False
         return True
+
+
+def _size_of(made: Path | bytes) -> int:
+    return len(made) if isinstance(made, bytes) else made.stat().st_size
 
 
 async def record(

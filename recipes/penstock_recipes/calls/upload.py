@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from penstock import Artifact, Penstock
 from penstock.server import Problem
-from penstock_recipes.calls.store import WHILE_IT_TAKES, Call
+from penstock_recipes.calls.store import WHILE_IT_TAKES, Call, Full, check_room
 
 _SAYS_NOTHING = ("", "application/octet-stream", "binary/octet-stream", "application/x-www-form-urlencoded")
 """What clients say that do not know: the last is what curl says."""
@@ -31,21 +31,10 @@ def content_type_of(said: str | None, file_name: str) -> str:
 
 async def refuse_full(app: Penstock, org: UUID, max_org_bytes: int | None, more: int = 0) -> None:
     """507 when an organisation keeps more than it may, or would."""
-    if max_org_bytes is None:
-        return
-    async with app.atransaction() as connection:
-        rows = await connection.execute(
-            """
-            select coalesce(sum(size), 0)::bigint
-              from penstock.artifacts_view
-             where org = %s and state <> 'removing' and (expires_at is null or expires_at > now())
-            """,
-            [str(org)],
-        )
-        [(used,)] = await rows.fetchall()
-    if used + more > max_org_bytes:
-        told = f"storage: {used:,} of {max_org_bytes:,} bytes of your organisation are used"
-        raise Problem(507, f"{told}; delete calls that you no longer need", headers={"Connection": "close"})
+    try:
+        await check_room(app, org, max_org_bytes, more)
+    except Full as error:
+        raise Problem(507, str(error), headers={"Connection": "close"}) from None
 
 
 async def receive(

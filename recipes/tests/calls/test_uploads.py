@@ -1,6 +1,7 @@
 """Uploading: what is taken, what is refused, and what is left of it when it is broken off."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
@@ -11,6 +12,7 @@ from fastapi import FastAPI
 
 from calls.asking import ACME, GLOBEX, SOUND, Calls
 from calls.conftest import Make, over_both
+from penstock_recipes.calls.store import Call
 from shared.asking import names_in
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
@@ -57,14 +59,34 @@ async def test_the_kind_of_recording_is_told_by_the_client_or_by_the_name(
 async def test_an_organisation_keeps_no_more_than_it_may(make: Make, files: Path, connect: Connect) -> None:
     async with make(max_org_bytes=10_000) as calls:
         ada = calls.user()
+        await calls.app.artifacts.aput("report.pdf", b"x" * 9_000, org=str(ACME), type="report")  # no call's
         assert (await ada.send(b"x" * 6_000)).status_code == 201
         for more in (b"x" * 6_000, unannounced(b"x" * 6_000)):
             full = await ada.send(more)
             assert full.status_code == 507
-            assert "of 10,000 bytes of your organisation are used" in full.json()["detail"]
+            assert "of 10,000 bytes of your organisation's calls are used" in full.json()["detail"]
         assert (await ada.send(b"x" * 4_000)).status_code == 201
         assert (await calls.user(org=GLOBEX).send(b"x" * 6_000, org=GLOBEX)).status_code == 201, "each has its own"
-    assert len(names_in(files)) == 3
+    assert len(names_in(files)) == 4
+
+
+async def test_what_is_made_of_a_recording_needs_room_too(make: Make) -> None:
+    """Meanwhile others have filled it; a file that is about to be replaced takes none."""
+    async with make(max_org_bytes=20_000) as calls:
+        ada = calls.user()
+        id = await ada.upload()
+        large = Call(ACME, uuid4()).path("audio")
+        other = await calls.app.artifacts.aput("audio.flac", b"x" * 19_990, org=str(ACME), type="audio", path=large)
+        async with calls.worker():
+            failed = await ada.ended(id)
+            assert failed["status"] == "failed"
+            assert re.fullmatch(
+                r"storage: 19,990 of 20,000 bytes of your organisation's calls are used, and [\d,]+ more are needed; "
+                r"delete calls that you no longer need", failed["error"],
+            )  # fmt: skip
+            await calls.app.artifacts.adelete(other.id)
+            assert (await ada("POST", f"/{id}/retry")).status_code == 202
+            assert (await ada.ended(id))["status"] == "done"
 
 
 async def test_what_cannot_be_taken_is_refused_and_leaves_nothing(make: Make, files: Path, connect: Connect) -> None:
@@ -165,6 +187,10 @@ async def test_the_same_key_makes_one_call(calls: Calls, files: Path, connect: C
     ):
         assert other.status_code == 422
         assert other.json()["errors"] == [{"field": "Idempotency-Key", "problem": told}]
+    same = "was used for another recording of the same name, kind and size"
+    for data in (SOUND[::-1], unannounced(SOUND[:-2])):
+        other = await ada.send(data, **key)
+        assert (other.status_code, other.json()["errors"][0]["problem"]) == (422, same)
     # somebody else's key is another
     assert (await calls.user("bob").send(**key)).status_code == 201
     assert (await calls.service.send(**key)).status_code == 201
@@ -187,10 +213,6 @@ async def test_what_is_no_recording_fails_at_once_and_says_why(calls: Calls, con
 
 
 @pytest.mark.parametrize("table", ["penstock.jobs", "calls.calls"])
-    same = "was used for another recording of the same name, kind and size"
-    for data in (SOUND[::-1], unannounced(SOUND[:-2])):
-        other = await ada.send(data, **key)
-        assert (other.status_code, other.json()["errors"][0]["problem"]) == (422, same)
 async def test_there_is_no_call_without_jobs_and_no_job_without_a_call(
     calls: Calls, connect: Connect, table: str
 ) -> None:
