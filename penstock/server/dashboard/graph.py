@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from penstock.engine.commands import FlowJob
 from penstock.server.dashboard.address import path_with
+from penstock.server.dashboard.layout import Key, Layout, lay_out, rows_of
 
 if TYPE_CHECKING:
     import networkx
@@ -23,7 +24,6 @@ LINE = WIDTH - TEXT - 14
 WIDE = 8
 """Jobs beside each other, each drawn for itself; of a wider row those of one kind and phase are drawn as one, or a book
 of sixteen chapters would be six screens wide."""
-_SWEEPS = 4
 
 
 class StateShare(NamedTuple):
@@ -63,27 +63,26 @@ class Drawing(NamedTuple):
     edges: Sequence[Edge]
 
 
-Key = tuple[str, ...]
-
-
 def draw(jobs: Sequence[FlowJob]) -> Drawing:
     """In a thread, please: the first drawing loads the library, which would cost each start a quarter of a second."""
     grouped = len(jobs) > MOST
     keys: dict[UUID, Key] = {job.id: _key(job, grouped=grouped) for job in jobs}
-    graph, layers, members = _layered(jobs, keys)
-    wide = {key: str(row) for row, layer in enumerate(layers) if len(layer) > WIDE for key in layer}
+    graph, members = _joined(jobs, keys)
+    rows = rows_of(graph)
+    wide = {key: str(depth) for depth, row in enumerate(rows) if len(row) > WIDE for key in row}
     if wide and not grouped:
         # what stands in one row waits for nothing in it, so drawn as one it does not come to wait for itself
         own = [(job, keys[job.id]) for job in jobs]
         keys = {job.id: (job.kind, job.phase or "", wide[key]) if key in wide else key for job, key in own}
-        graph, layers, members = _layered(jobs, keys)
-    return _drawn(graph, _in_order(graph, layers), members)
+        graph, members = _joined(jobs, keys)
+        rows = rows_of(graph)
+    return _drawn(lay_out(rows, list(graph.edges), width=WIDTH, gap=BESIDE), len(rows), members)
 
 
-def _layered(
+def _joined(
     jobs: Sequence[FlowJob], keys: Mapping[UUID, Key]
-) -> "tuple[networkx.DiGraph[Key], list[list[Key]], dict[Key, list[FlowJob]]]":
-    """Who is joined with whom, in rows; and which jobs are drawn as one."""
+) -> "tuple[networkx.DiGraph[Key], dict[Key, list[FlowJob]]]":
+    """Who comes before whom, without what goes without saying; and which jobs are drawn as one."""
     import networkx
 
     members: dict[Key, list[FlowJob]] = {}
@@ -97,8 +96,7 @@ def _layered(
         graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
         while not networkx.is_directed_acyclic_graph(graph):
             graph.remove_edge(*networkx.find_cycle(graph)[-1][:2])
-    graph = networkx.transitive_reduction(graph)
-    return graph, [list(layer) for layer in networkx.topological_generations(graph)], members
+    return networkx.transitive_reduction(graph), members
 
 
 def _key(job: FlowJob, *, grouped: bool) -> Key:
@@ -116,38 +114,13 @@ def _pairs(jobs: Sequence[FlowJob], keys: Mapping[UUID, Key]) -> list[tuple[Key,
     return pairs
 
 
-def _in_order(graph: "networkx.DiGraph[Key]", layers: list[list[Key]]) -> list[list[Key]]:
-    """Within a layer, jobs stand about where those stand that they are joined with: so few lines cross."""
-    for layer in layers:
-        layer.sort()
-    for sweep in range(_SWEEPS):
-        down = sweep % 2 == 0
-        order = range(1, len(layers)) if down else range(len(layers) - 2, -1, -1)
-        place = {key: index / max(1, len(layer) - 1) for layer in layers for index, key in enumerate(layer)}
-        for index in order:
-            joined = graph.predecessors if down else graph.successors
-            wanted = {key: _mean([place[each] for each in joined(key)], place[key]) for key in layers[index]}
-            layers[index].sort(key=lambda key: (wanted[key], key))
-            place |= {key: at / max(1, len(layers[index]) - 1) for at, key in enumerate(layers[index])}
-    return layers
-
-
-def _mean(values: Sequence[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
-
-
-def _drawn(
-    graph: "networkx.DiGraph[Key]", layers: Sequence[Sequence[Key]], members: Mapping[Key, Sequence[FlowJob]]
-) -> Drawing:
-    widest = max((len(layer) for layer in layers), default=1)
-    width = widest * (WIDTH + BESIDE) - BESIDE
-    nodes: dict[Key, DrawnJob] = {}
-    for depth, layer in enumerate(layers):
-        left = (width - (len(layer) * (WIDTH + BESIDE) - BESIDE)) / 2
-        for index, key in enumerate(layer):
-            nodes[key] = _node(left + index * (WIDTH + BESIDE), depth * (HEIGHT + BELOW), members[key])
-    edges = [_edge(nodes[start], nodes[end]) for start, end in graph.edges]
-    return Drawing(width, len(layers) * (HEIGHT + BELOW) - BELOW, list(nodes.values()), edges)
+def _drawn(layout: Layout, rows: int, members: Mapping[Key, Sequence[FlowJob]]) -> Drawing:
+    nodes = {
+        key: _node(middle - WIDTH / 2, row * (HEIGHT + BELOW), members[key])
+        for key, (middle, row) in layout.boxes.items()
+    }
+    edges = [_edge(nodes[start], nodes[end], passes) for (start, end), passes in layout.lines.items()]
+    return Drawing(layout.width, rows * (HEIGHT + BELOW) - BELOW, list(nodes.values()), edges)
 
 
 def _node(x: float, y: float, jobs: Sequence[FlowJob]) -> DrawnJob:
@@ -191,9 +164,13 @@ def _short(text: str, most: int = 22) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _edge(start: DrawnJob, end: DrawnJob) -> Edge:
+def _edge(start: DrawnJob, end: DrawnJob, passes: Sequence[float]) -> Edge:
+    """It bends between the rows, and goes straight through them."""
     x, y = start.x + WIDTH / 2, start.y + HEIGHT
-    to_x, to_y = end.x + WIDTH / 2, end.y
-    middle = (y + to_y) / 2
-    points: Any = (x, y, x, middle, to_x, middle, to_x, to_y)
-    return Edge("M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}".format(*points), start.state == "succeeded")
+    path = [f"M{x:.1f} {y:.1f}"]
+    for to_x in (*passes, end.x + WIDTH / 2):
+        middle, to_y = y + BELOW / 2, y + BELOW
+        path.append(f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y:.1f}")
+        x, y = to_x, to_y + HEIGHT
+        path.append(f"V{y:.1f}")
+    return Edge("".join(path[:-1]), start.state == "succeeded")
