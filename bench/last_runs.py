@@ -111,7 +111,11 @@ def table(folder: Path) -> str:
     for run in runs(folder):
         lines.append(f"| **`{run.command}`**, {run.about} | | |")
         for goal in run.goals:
-            if (value := run.measured.get(goal.name)) is not None:
+            value = run.measured.get(goal.name)
+            # of a storm: who never came back has no time
+            if value is None and goal.name in run.measured and run.measured.get("good") is False:
+                lines.append(f"| {goal.label} | never | {goal}, **not met** |")
+            if value is not None:
                 judged = f"{goal}{'' if goal.met(value) else ', **not met**'}"
                 lines.append(f"| {goal.label} | {value:{goal.form}} | {judged} |")
     return "\n".join(lines)

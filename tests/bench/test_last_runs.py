@@ -38,6 +38,11 @@ def test_each_figure_stands_below_its_command_beside_its_goal(tmp_path: Path, na
     assert lines[-1] == f"| the longest until everybody was back at work, in seconds | 7.0 | {said} |"
 
 
+def test_who_never_came_back_stands_there(tmp_path: Path) -> None:
+    lines = table(tmp_path, ha={**LEDGER, "recovery_s": None, "good": False})
+    assert lines[-1] == "| the longest until everybody was back at work, in seconds | never | ≤ 5.0, **not met** |"
+
+
 def test_what_was_not_run_or_not_judged_is_not_there(tmp_path: Path) -> None:
     soak = {"machine": MACHINE, "jobs": 30_000, "lost": 0, "worker_rss_ratio": None}
     lines = table(tmp_path, soak=soak, engine={"machine": MACHINE, "snapshot": {"penstock": HELD, "awa": {}}})

@@ -14,6 +14,8 @@ SOON = Backoff(0.2, cap=1.0)
 AGAIN = 1000
 """Attempts of a job that shall succeed in the end, however often its worker is killed."""
 
+A_DAY = 24 * 3600
+
 Claim = dict[str, int]
 
 
@@ -74,6 +76,16 @@ def make_app(url: str, runs: Runs | None = None) -> Penstock:
             with ctx.transaction() as connection:
                 connection.execute("insert into chaos.effects values (%s, %s)", [ctx.id, ctx.job.claims])
                 time.sleep(random.uniform(0, 0.2))
+            return claim
+
+    @app.job(max_attempts=AGAIN, backoff=SOON)
+    async def long(ctx: Context, load: str = "") -> Claim:
+        """Until the storm is over, by one worker or the next; says all the while how many seconds old it is."""
+        with noted(ctx, load) as claim:
+            assert runs is not None
+            while not await asyncio.to_thread(runs.over.exists):
+                await ctx.progress(done=round(time.time() - ctx.job.created_at.timestamp(), 1), total=A_DAY)
+                await asyncio.sleep(0.5)
             return claim
 
     @app.job(max_attempts=2, backoff=SOON)

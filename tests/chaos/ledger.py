@@ -64,6 +64,7 @@ class Runs:
     """A worker's own ledger: when each run of a handler began and how it ended."""
 
     def __init__(self, folder: Path, name: str) -> None:
+        self.over = storm_over(folder)
         self._file = Appender(folder / f"{name}-{os.getpid()}.runs")
 
     def write(self, what: Literal["began", "returned", "raised"], job: UUID, claims: int, lease: int) -> None:
@@ -71,6 +72,11 @@ class Runs:
 
     def close(self) -> None:
         self._file.close()
+
+
+def storm_over(folder: Path) -> Path:
+    """A file that is there once no fault will strike any more: jobs that last as long as the storm look for it."""
+    return folder / "over"
 
 
 def read_fates(folder: Path) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ class Visitor(threading.Thread):
 
     def __init__(self, address: str, fates: Fates, headers: Mapping[str, str]) -> None:
         super().__init__(name="visitor", daemon=True)
+        self.address = address
         self.visits: list[tuple[float, float]] = []
         self.leaving = threading.Event()
         self._fates = fates
@@ -65,9 +66,9 @@ class Visitor(threading.Thread):
         self.leaving.set()
         self.join(SILENCE)
 
-    def served_after(self, moment: float) -> float:
-        """How many seconds later the first visit that began after it was over."""
-        return min((ended - moment for began, ended in self.visits if began > moment), default=float("inf"))
+    def served_after(self, moment: float) -> float | None:
+        """How many seconds later the first visit that began after it was over; none if there was no such visit."""
+        return min((ended - moment for began, ended in self.visits if began > moment), default=None)
 
 
 @contextmanager

@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from psycopg import OperationalError
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGconn
+
 from tests.chaos.crew import Crew
 from tests.chaos.ha.cluster import Cluster, Node, wait_for
 
@@ -65,6 +69,30 @@ def cut_leader_off(stage: Stage) -> str:
     return f"{leader.name} is cut off, {stage.wait_for_promotion(leader)} takes over"
 
 
+def cut_leader_from_nodes(stage: Stage) -> str:
+    """From etcd and its replicas alone: its clients reach it as before, and it takes their writes until its Patroni
+    gives up. It acknowledges none, for no replica has them."""
+    leader = stage.leader()
+    others = [node.machine for node in stage.server.nodes if node is not leader]
+    with leader.connect() as client:
+        leader.machine.part_from(others)
+        stage.repairs.append(lambda: leader.machine.rejoin(others))
+        client.pgconn.send_query(b"select pg_logical_emit_message(true, 'chaos', 'heard by nobody else')")
+        new = stage.wait_for_promotion(leader)
+        assert not acknowledged(client.pgconn), f"{leader.name} acknowledged what no replica has"
+    return f"{leader.name} is cut from the nodes alone, {new} takes over"
+
+
+def acknowledged(connection: PGconn) -> bool:
+    """Whether the statement that is under way has been answered with success."""
+    try:
+        connection.consume_input()
+    except OperationalError:
+        return False
+    answer = None if connection.is_busy() else connection.get_result()
+    return answer is not None and answer.status == ExecStatus.TUPLES_OK
+
+
 def kill_leader_while_one_lags(stage: Stage) -> str:
     """Of the two that are left only the one in step has everything."""
     leader = stage.leader()
@@ -84,5 +112,6 @@ FAULTS: Mapping[str, Callable[[Stage], str]] = {
     "switch over": switch_over,
     "kill the leader": kill_leader,
     "cut the leader off": cut_leader_off,
+    "cut from the nodes": cut_leader_from_nodes,
     "kill while one lags": kill_leader_while_one_lags,
 }

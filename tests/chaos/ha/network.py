@@ -1,12 +1,16 @@
 """Three machines on one: a network namespace each, on a bridge where everybody else is. Only root can make them."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 BRIDGE = "pk-ha"
 US = "10.213.77.1"
+
+
+NOBODY = "02:00:00:00:00:01"
+"""The address of a card that no machine has."""
 
 
 def ip(*words: str) -> None:
@@ -46,6 +50,20 @@ class Machine:
 
     def reconnect(self) -> None:
         ip("link", "set", self._wire, "up")
+
+    def part_from(self, others: Iterable["Machine"]) -> None:
+        """Neither hears the other any more, and nobody is told; whoever else is on the bridge hears them all."""
+        for one, other in self._ways(others):
+            ip("-n", one.name, "neigh", "replace", other.address, "lladdr", NOBODY, "dev", "eth0", "nud", "permanent")
+
+    def rejoin(self, others: Iterable["Machine"]) -> None:
+        for one, other in self._ways(others):
+            ip("-n", one.name, "neigh", "del", other.address, "dev", "eth0")
+
+    def _ways(self, others: Iterable["Machine"]) -> Iterator[tuple["Machine", "Machine"]]:
+        for other in others:
+            yield self, other
+            yield other, self
 
     def unplug(self) -> None:
         # both: a namespace lives on while a process does in it
