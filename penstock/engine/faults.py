@@ -69,8 +69,9 @@ def answering_within(seconds: float | None) -> Iterator[None]:
 class Outage:
     """Shared by everything in a process that uses the same database: says once that it is lost, and that it is back."""
 
-    def __init__(self, what: str = "the database") -> None:
+    def __init__(self, what: str = "the database", *, meanwhile: str = "trying until it is back") -> None:
         self.what = what
+        self._meanwhile = meanwhile
         self._since: float | None = None
         self._silent = False
         self._lock = threading.Lock()
@@ -94,7 +95,7 @@ class Outage:
         with self._lock:
             known, self._since = self._since, self._since or time.monotonic()
         if known is None:
-            log.error("%s cannot be reached: %s; trying until it is back", self.what, reason)
+            log.error("%s cannot be reached: %s; %s", self.what, reason, self._meanwhile)
 
     def end(self, asked: float = math.inf) -> None:
         """There was an answer, to what was `asked` then: one that was kept back may be of before it was lost."""

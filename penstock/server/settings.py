@@ -73,8 +73,7 @@ class ServerSettings:
     dashboard: bool = True
     """Whether there are pages for people at /."""
     replica_url: str | None = field(default=None, repr=False)
-    """A replica of the database, from which pages of the dashboard are read while it is at most five seconds behind. What
-    changes anything, and whoever has just changed something, is the leader's, and so is all else while it is away."""
+    """A replica of the database, from which pages of the dashboard are read while it is at most five seconds behind."""
     dashboard_role_claim: str = "app_metadata.penstock_role"
     """The claim of a user's token that lets them sign in to the dashboard: `operator` or `viewer`. Dots lead into
     objects. It must be one that users cannot write themselves."""

@@ -69,8 +69,10 @@ class Pair:
             connection.execute("select pg_wal_replay_pause()")
             paused = "select pg_get_wal_replay_pause_state()"
             wait_until(lambda: connection.execute(paused).fetchone() == ("paused",))
-            yield
-            connection.execute("select pg_wal_replay_resume()")
+            try:
+                yield
+            finally:
+                connection.execute("select pg_wal_replay_resume()")
 
 
 @contextmanager

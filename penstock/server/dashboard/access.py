@@ -16,6 +16,8 @@ from penstock.storage.links import address
 SESSION = "penstock_session"
 SAID = "penstock_said"
 """What came of an action, for the page that follows."""
+CHANGED = "penstock_changed"
+"""Whoever has it has changed something a moment ago, which a replica may not have yet."""
 _MAX_FIELDS = 200
 
 

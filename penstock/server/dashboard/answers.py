@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from penstock.engine.commands.command import Command
-from penstock.engine.postgres.engine import PostgresEngine
+from penstock.server.dashboard.reader import Reader
 
 T = TypeVar("T")
 
@@ -20,9 +20,9 @@ _KEPT = 1000
 class SharedAnswers:
     """Runs commands that only read. `count` is how many it has run."""
 
-    def __init__(self, engine: PostgresEngine, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, reader: Reader, clock: Callable[[], float] = time.monotonic) -> None:
         self.count = 0
-        self._engine = engine
+        self._reader = reader
         self._clock = clock
         self._answers: dict[bytes, tuple[float, asyncio.Future[Any]]] = {}
 
@@ -45,7 +45,7 @@ class SharedAnswers:
 
     async def _ask(self, command: Command[T]) -> T:
         self.count += 1
-        return await self._engine.arun(command)
+        return await self._reader.arun(command)
 
     def _forget(self, now: float) -> None:
         if len(self._answers) < _KEPT:

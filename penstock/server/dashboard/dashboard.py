@@ -17,6 +17,7 @@ from penstock.server.dashboard.headers import HEADERS
 from penstock.server.dashboard.live import Live
 from penstock.server.dashboard.page import Action, Look, Page, checked_text
 from penstock.server.dashboard.pages import SECTIONS
+from penstock.server.dashboard.reader import AFTER_CHANGE, Reader, replica_of
 from penstock.server.dashboard.render import FORM_TOKEN, render
 from penstock.server.dashboard.session import Session, Sessions
 from penstock.server.dashboard.sign_in import SignIn
@@ -38,7 +39,9 @@ class Dashboard:
         self.services = services
         self.sessions = Sessions(services.settings)
         self.sign_in = SignIn(services, self.sessions)
-        self.answers = SharedAnswers(services.app.database)
+        database = services.app.database
+        self.reader = Reader(database, replica_of(services.settings, database.schema))
+        self.answers = SharedAnswers(self.reader)
         self.live = Live(self._look_of, self.answers)
         self._on_record: dict[tuple[str, tuple[str, ...], str], None] = {}
         self._pages = [(Route(page.path, self._shows(page), methods=["GET"]), page) for page in _PAGES]
@@ -61,6 +64,7 @@ class Dashboard:
 
     async def aclose(self) -> None:
         await self.live.aclose()
+        await self.reader.aclose()
 
     # Pages.
 
@@ -69,6 +73,7 @@ class Dashboard:
             session = access.session_of(request, self.sessions)
             if session is None:
                 return access.to_sign_in(request)
+            self._see_changes(request)
             look = Look(self.services, session, request.path_params, request.query_params, self.answers)
             said = self.sessions.unwrap(request.cookies.get(access.cookie(access.SAID)))
             try:
@@ -85,6 +90,11 @@ class Dashboard:
             return response
 
         return show
+
+    def _see_changes(self, request: Request) -> None:
+        """Of whoever asks, also those that another server has made: they would vanish again while a replica is late."""
+        if access.cookie(access.CHANGED) in request.cookies:
+            self.reader.after_change()
 
     async def _record(self, page: Page, look: Look, query: str) -> None:
         """What was shown is on record, and its stream adds no line, however often a browser opens it again."""
@@ -154,6 +164,9 @@ class Dashboard:
                 return self._problem(problem_of(error), page, session, back)
             response = redirect(safe_path(done.to))
             access.give_cookie(response, access.SAID, self.sessions.wrap(done.said), 30)
+            if self.reader.replica is not None:
+                self.reader.after_change()
+                access.give_cookie(response, access.CHANGED, "1", round(AFTER_CHANGE))
             return response
 
         return do
@@ -178,6 +191,7 @@ class Dashboard:
         if found is None:
             return Problem(404, "there is no such page").response()
         page, parameters = found
+        self._see_changes(request)
         look = Look(self.services, session, parameters, QueryParams(query), self.answers, live=True)
         try:
             await self._record(page, look, query)

@@ -1,5 +1,6 @@
 -- The names of all queues that have settings, or have jobs ready, or had them claimed. Those with a floor are known by it; between
--- their names jobs_ready is looked at in steps, one for each queue that nobody has claimed from.
+-- their names jobs_ready is looked at in steps, one for each queue that nobody has claimed from. A standby, which has no floors, does
+-- so for all.
 create or replace function penstock.queue_names()
 returns text[]
 language plpgsql stable
@@ -14,7 +15,7 @@ declare
   v_from text := '';
   v_until text;
 begin
-  loop
+  while not pg_is_in_recovery() loop
     v_from := (select queue from penstock.floors where queue > v_from order by queue, line, number desc limit 1);
     exit when v_from is null;
     v_known := v_known || v_from;

@@ -1,5 +1,6 @@
 -- How many jobs of a queue are ready, counted no further than p_most, and the run_at of the oldest of them. Looks past the
--- queue's floors, and at who lags behind them. Must use jobs_ready and jobs_ready_by_member.
+-- queue's floors, and at who lags behind them; a standby, which has no floors, counts from the beginning. Must use jobs_ready and
+-- jobs_ready_by_member.
 create or replace function penstock.ready_jobs(p_queue text, p_most int, out jobs int, out oldest timestamptz)
 language plpgsql stable
 set enable_seqscan = off
@@ -12,16 +13,20 @@ declare
   v_floor penstock.floors;
   v_left int := p_most;
   v_jobs int;
-  v_under_quota boolean;
+  v_under_quota boolean := false;
   v_oldest timestamptz;
 begin
   jobs := 0;
+  -- most queues have nothing under quotas, and no floor of them
+  if not pg_is_in_recovery() then
+    v_under_quota := exists (select from penstock.floors where queue = p_queue and line = 1);
+  end if;
   for v_line in 0 .. 1 loop
-    select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
-    -- most queues have nothing under quotas, and no floor of them
+    if not pg_is_in_recovery() then
+      select * into v_floor from penstock.floors where queue = p_queue and line = v_line order by number desc limit 1;
+    end if;
     select count(*), min(run_at),
-           exists (select from penstock.floors where queue = p_queue and line = 1)
-           or exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1)
+           v_under_quota or exists (select from penstock.jobs where state = 'ready' and queue = p_queue and (quota is not null)::int = 1)
       into v_jobs, v_oldest, v_under_quota
       from (select run_at
               from penstock.ready_past(p_queue, v_line, v_floor.priorities, v_floor.turns, v_floor.ids)
