@@ -12,7 +12,7 @@ import pytest
 
 from penstock import Context, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine import commands
-from penstock.engine.http import ApiUnreachable, HttpEngine, KeyRefused
+from penstock.engine.http import ApiUnreachable, HttpEngine, KeyRefused, contract
 from penstock.job import Lease
 from penstock.worker import claimer
 from tests.kit.fake_http import Answer, Request, fake_server
@@ -214,7 +214,7 @@ async def test_an_answer_that_was_kept_back_does_not_say_that_the_api_is_back(ca
         lease = msgspec.json.decode(request.body)["lease"]
         if lease == kept:
             await go.wait()
-        return Answer(503) if lease == refused else Answer(body=b'{"result": null}')
+        return Answer(503) if lease == refused else Answer(body=b'{"result": null}', headers=contract.SAID)
 
     async with fake_server(answer) as server:
         engine = HttpEngine(server.url, KEY)

@@ -92,7 +92,7 @@ async def check_room(
             select coalesce(sum(size), 0)::bigint
               from penstock.artifacts_view
              where org = %s and state <> 'removing' and (expires_at is null or expires_at > now())
-               and type = any(%s) and split_part(path, '/', 3) = any(%s) and path <> all(%s)
+               and type = any(%s) and pg_catalog.split_part(path, '/', 3) = any(%s) and path <> all(%s)
             """,
             [str(org), list(NAMES), list(NAMES.values()), list(without)],
         )
