@@ -1,6 +1,7 @@
 """`make last-runs`: what each command gave when it was run last, from bench/results into docs/project/measured.md."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,9 +41,8 @@ def runs(folder: Path) -> Iterator[Run]:
     """Those whose results are there."""
     if (found := _read(folder / "engine.json")) and "payloads" in found:
         yield Run("make bench-engine", _date(found), *engine_report.judged(dict(found)))
-    for called in [name for name in found if name.startswith("snapshot") and isinstance(found[name], dict)]:
-        ours = found[called].get(snapshot.OURS, {})
-        if snapshot.DEAD_ROWS.name in ours:
+    for systems in _snapshots(found):
+        if ours := systems.get(snapshot.OURS):
             about = f"{ours['measured_at']}, {ours['rate']:,} jobs/s, a snapshot held for {held_for(ours):,.0f} s"
             yield Run("make bench-snapshot", about, snapshot.ALL, ours)
     if found := _read(folder / "worker.json"):
@@ -72,19 +72,26 @@ def held_for(found: Found) -> float:
 
 def under_a_snapshot(folder: Path) -> str:
     """Every system of those runs, beside ours."""
-    found, lines = _read(folder / "engine.json"), list[str]()
-    for called in [name for name in found if name.startswith("snapshot") and isinstance(found[name], dict)]:
-        measured = {name: each for name, each in found[called].items() if "parts" in each}
-        if measured:
-            held = held_for(next(iter(measured.values())))
-            lines += [
-                "",
-                f"| a snapshot held for {held:,.0f} s | jobs/s | p99 ms before, under it | dead rows a job "
-                "| MB before, under it, after | B a job after / before |",
-                "|---|---:|---:|---:|---:|---:|",
-                *(_row_of(name, each) for name, each in measured.items()),
-            ]
+    lines = list[str]()
+    for systems in _snapshots(_read(folder / "engine.json")):
+        held = held_for(next(iter(systems.values())))
+        lines += [
+            "",
+            f"| a snapshot held for {held:,.0f} s | jobs/s | p99 ms before, under it | dead rows a job "
+            "| MB before, under it, after | B a job after / before |",
+            "|---|---:|---:|---:|---:|---:|",
+            *(_row_of(name, each) for name, each in systems.items()),
+        ]
     return "\n".join(lines)
+
+
+def _snapshots(found: Found) -> Iterator[dict[str, Found]]:
+    """Of each run of `make bench-snapshot` its systems that were measured: others failed."""
+    for name, systems in found.items():
+        if name == "snapshot" or re.fullmatch(r"snapshot_.*_minutes", name):
+            measured = {system: each for system, each in systems.items() if snapshot.DEAD_ROWS.name in each}
+            if measured:
+                yield measured
 
 
 def _row_of(name: str, found: Found) -> str:

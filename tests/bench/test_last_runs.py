@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench import last_runs, pages
+from bench import last_runs, pages, snapshot
 
 MACHINE = {"measured_at": "2026-11-19"}
 LEDGER = {
@@ -52,6 +52,14 @@ def test_what_was_not_run_or_not_judged_is_not_there(tmp_path: Path) -> None:
     ]
     assert "| dead rows that a job leaves under it | 2.50 | ≤ 2.00, **not met** |" in lines
     assert not any("memory" in line for line in lines)
+
+
+@pytest.mark.parametrize("minutes", [snapshot.MINUTES, 2.0])
+def test_what_a_run_under_a_snapshot_writes_can_be_read(tmp_path: Path, minutes: float) -> None:
+    systems = {"penstock": HELD | {"dead_rows_left": 0.1}, "awa": {"failed": "no"}}
+    lines = table(tmp_path, engine={"machine": MACHINE, **snapshot.written(systems, minutes)})
+    assert len([line for line in lines if "**`" in line]) == 1
+    assert len(last_runs.under_a_snapshot(tmp_path).splitlines()) == 4
 
 
 def test_every_system_of_a_run_under_a_snapshot_stands_beside_ours(tmp_path: Path) -> None:
