@@ -1,5 +1,5 @@
 -- Deletes the jobs of messages, which leave no trace, and returns what they were. One that another job waits for is cancelled
--- instead, and that other one with it.
+-- instead, and that other one with it. They are locked first: what is kept beside one that somebody else has archived meanwhile stays.
 create or replace function pgmq._delete(p_ids uuid[])
 returns setof pgmq.message_record
 language plpgsql
@@ -10,18 +10,23 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_awaited uuid[];
+  v_others uuid[];
   v_beside uuid[];
   v_freed text[];
 begin
   select coalesce(array_agg(id) filter (where awaited), '{}'),
-         array_agg(id) filter (where not awaited and (args is null or error_count is not null)),
+         array_agg(id) filter (where not awaited),
+         array_agg(id) filter (where not awaited and has_more),
          array_agg(queue) filter (where not awaited and counted)
-    into v_awaited, v_beside, v_freed
-    from penstock.jobs
-   where id = any(p_ids);
+    into v_awaited, v_others, v_beside, v_freed
+    from (select id, awaited, counted, queue, args is null or error_count is not null as has_more
+            from penstock.jobs
+           where id = any(p_ids)
+           order by id
+             for update) as locked;
   return query
     with gone as (
-      delete from penstock.jobs where id = any(p_ids) and id <> all(v_awaited) returning *
+      delete from penstock.jobs where id = any(v_others) returning *
     )
     select pgmq._msg_id(id), claims, created_at, run_at, pgmq._message(id, args, options), options->'headers', started_at
       from gone;
