@@ -13,7 +13,7 @@ LEDGER = {
     "machine": MACHINE, "enqueued": 12_345, "lost": 0, "double_accepted": 0, "ghosts": 0, "effects_wrong": 0,
     "recovery_s": 7.0, "faults": [{}] * 4, "seed": 20,
 }  # fmt: skip
-HELD = {
+HELD: dict[str, Any] = {
     "measured_at": "2026-11-18", "rate": 5_000, "seconds": 60.0, "snapshot_p99_ratio": 1.1,
     "snapshot_enqueue_ratio": 1.0, "snapshot_rate_ratio": 1.0, "dead_rows_per_job": 2.5, "reused_ratio": 0.9,
     "parts": [
