@@ -155,7 +155,7 @@ class Server:
             address.reset(token)
 
     async def get_ready(self) -> None:
-        """Tells the database what users may start. Once."""
+        """Tells the database what users may start, and goes on with what operators began. Once."""
         if self._ready:
             return
         # one attempt for all who wait for it: while the database is away each of their own would wait for the others'
@@ -165,6 +165,8 @@ class Server:
 
     async def _declare(self) -> None:
         await self.services.app.declare()
+        if self.services.app.engine.capabilities.database:
+            await self._upkeep.take_up()
         self._ready = True
 
     def leave(self) -> None:

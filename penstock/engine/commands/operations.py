@@ -104,6 +104,10 @@ class ContinueOperation(Repeatable[bool], frozen=True):
     """Goes on with one by a chunk of jobs; False when there is none."""
 
 
+class IsOperating(Repeatable[bool], frozen=True):
+    """Whether an operation is under way."""
+
+
 class AuditLine(msgspec.Struct, frozen=True):
     """What somebody did. `jobs` is how many it changed, where it is about jobs.
 

@@ -99,6 +99,9 @@ LOOKS: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
         "before",
         "limit",
     ),
+    c.IsOperating: lambda _: Statement(
+        "select exists (select from penstock.operations where state = 'running')", [], first, repeatable=True
+    ),
     c.ListAudit: _reading(
         """select number, at, who, action, target, details, jobs from penstock.audit
             where %s::bigint is null or number < %s::bigint order by number desc limit %s""",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from penstock.app import Penstock
-from penstock.engine.commands import CloseLease
+from penstock.engine.commands import CloseLease, IsOperating
 from penstock.engine.commands.command import Command
 from penstock.engine.loop import Loop
 from penstock.engine.postgres.engine import PostgresEngine
@@ -24,9 +24,9 @@ _LAST_WORDS = 3.0
 
 
 class Upkeep:
-    """A worker of no queue: it may lead, and claims nothing. Started when the first worker comes over HTTP, or an
-    operator changes many jobs, because the leader looks at the database every second, and a server that only answers
-    should not."""
+    """A worker of no queue: it may lead, and claims nothing. Started when the first worker comes over HTTP, or many
+    jobs are to be changed for an operator, because the leader looks at the database every second, and a server that
+    only answers should not."""
 
     def __init__(self, app: Penstock) -> None:
         self._app = app
@@ -34,6 +34,11 @@ class Upkeep:
         self._loops: list[Loop] = []
         self._failures = Failures()
         self._starting = asyncio.Lock()
+
+    async def take_up(self) -> None:
+        """What an operator began goes on, though the server or worker that was at it is gone."""
+        if await self._app.database.arun(IsOperating()):
+            await self.ensure()
 
     async def ensure(self) -> None:
         """Runs from here on."""

@@ -8,7 +8,7 @@ import pytest
 
 from penstock import Fail, Penstock
 from penstock.job import Job, JobState
-from penstock.server import Server
+from penstock.server import Server, ServerSettings
 from tests.kit.until import until
 from tests.server.dashboard.browsing import COOKIE, SAME, Browser, token_of
 
@@ -136,6 +136,22 @@ async def test_more_than_a_thousand_go_on_in_the_background_without_any_worker(
         assert answer.status_code == 404
         assert "there is no such operation" in answer.text
         assert '<a class="button" href="/audit">' in answer.text
+
+
+async def test_a_server_that_starts_goes_on_with_what_was_under_way_without_any_worker(
+    app: Penstock, settings: ServerSettings, failed: UUID
+) -> None:
+    await enqueue(app, 1200)
+    operation = await app.operator("somebody").acancel(queue="mail")
+    assert not operation.finished
+    server = Server(app, settings)
+    try:
+        await server.get_ready()
+        found = await until(lambda: app.operations.aget(operation.id), so=lambda found: found and found.finished)
+        assert found is not None
+        assert found.done == 1200
+    finally:
+        await server.aclose()
 
 
 async def test_what_is_under_way_can_be_stopped(operator: Browser, app: Penstock, failed: UUID) -> None:
