@@ -225,6 +225,7 @@ def cancel(
         agree(app, "cancel", "Cancel {}?", yes=yes, **left)
         done = operate(app, "cancel", {}, json, **left)
         many, about = done.done, {"operation": done.id}
+        left["created_before"] = done.created_at  # as the operation's own filter says: what came later was not meant
     # what was reached and is not ended runs, and was asked to stop
     stopping = min(many, app.operations.preview("cancel", **left).jobs) if many else 0
     if json:

@@ -1,10 +1,13 @@
 import getpass
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from penstock import Handler, Penstock
+from penstock.cli.operate import operate
+from penstock.engine.commands import Operation
 from tests.app.worker import Worker
 from tests.cli.conftest import Command
 
@@ -74,6 +77,22 @@ def test_cancel_by_filter_tells_how_many_and_takes_no_for_an_answer(
     assert sorted(states().values()) == ["cancelled", "cancelled", "ready", "running"]
     last = penstock.json("jobs", "cancel", "--state", "ready", "--yes")
     assert (last["cancelled"], last["stopping"], states()[other]) == (1, 0, "cancelled")
+
+
+def test_what_is_enqueued_while_others_are_cancelled_was_not_asked_to_stop(
+    penstock: Command, send: Send, states: States, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail = send.using(queue="mail")
+    mail.enqueue_many([{"to": "x"}] * 2)
+
+    def operate_while_one_more_comes(*args: Any, **filter: Any) -> Operation:
+        done = operate(*args, **filter)
+        mail.enqueue("y")
+        return done
+
+    monkeypatch.setattr("penstock.cli.jobs.operate", operate_while_one_more_comes)
+    assert penstock.lines("jobs", "cancel", "-q", "mail", "--yes") == ["2 jobs cancelled"]
+    assert sorted(states().values()) == ["cancelled", "cancelled", "ready"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
