@@ -11,7 +11,7 @@ from penstock.cron import RecordedSchedule, Schedule, due_ticks, next_tick
 from penstock.engine import commands
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
-from penstock.errors import DatabaseUnavailable, PenstockError
+from penstock.errors import DatabaseReadOnly, DatabaseUnavailable, NotMigrated, PenstockError
 
 log = logging.getLogger("penstock.worker")
 
@@ -26,6 +26,9 @@ _AT_ONCE = 500
 
 _LONGEST = 3600.0
 """Seconds: a machine that slept does not notice that its clock stood still."""
+
+_OF_ALL = (DatabaseUnavailable, DatabaseReadOnly, NotMigrated)
+"""What meets every schedule alike."""
 
 
 class Cron(Loop):
@@ -45,10 +48,11 @@ class Cron(Loop):
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-        await record_schedules(self._engine, self._code)
+        recorded = False
         look_at = loop.time() if self._code else math.inf
         while True:
             if self._leads() or loop.time() >= look_at:
+                recorded = recorded or await record_schedules(self._engine, self._code)
                 look_at = loop.time() + await self._fire()
             await asyncio.sleep(min(max(look_at - loop.time(), _SHORTEST), _LOOK_EVERY))
 
@@ -67,16 +71,24 @@ async def fire_due(engine: Engine, code: Sequence[Schedule], *, database: bool) 
     return fired
 
 
-async def record_schedules(engine: Engine, code: Sequence[Schedule]) -> None:
-    """Writes the code's schedules into the database, those that are not there as they are here."""
+async def record_schedules(engine: Engine, code: Sequence[Schedule]) -> bool:
+    """Writes the code's schedules into the database, those that are not there as they are here. Whether all are."""
     if not code:
-        return
+        return True
+    all_are = True
     recorded = await engine.arun(commands.ListSchedules([schedule.name for schedule in code]))
     known = {each.name: each for each in recorded.schedules if each.source == "code"}
     for schedule in code:
         if schedule.name not in known or not known[schedule.name].defines(schedule):
             following = next_tick(schedule.cron, schedule.tz, recorded.now)
-            await engine.arun(commands.SetSchedule.of(schedule, "code", following))
+            try:
+                await engine.arun(commands.SetSchedule.of(schedule, "code", following))
+            except _OF_ALL:
+                raise
+            except _of_one(engine) as error:
+                _cannot("recorded", schedule.name, error)
+                all_are = False
+    return all_are
 
 
 async def fire(engine: Engine, code: Sequence[Schedule], *, database: bool) -> tuple[int, float]:
@@ -110,7 +122,7 @@ async def _fire_these(
             since = schedule.next_tick
             due = due_ticks(schedule, since - timedelta(microseconds=1), now) if since else []
         except PenstockError as error:
-            _cannot(schedule.name, error)
+            _cannot("fired", schedule.name, error)
             continue
         upcoming.append(following)
         if due:
@@ -127,15 +139,21 @@ async def _fire_ticks(engine: Engine, ticks: Sequence[commands.Tick]) -> int:
     """All at once; where one of them cannot be, each by itself."""
     try:
         return sum(job is not None for job in await engine.arun(commands.FireSchedules(ticks)))
-    except DatabaseUnavailable:
+    except _OF_ALL:
         raise
-    except PenstockError as error:
+    except _of_one(engine) as error:
         if len(ticks) > 1:
             return sum([await _fire_ticks(engine, [tick]) for tick in ticks])
-        _cannot(ticks[0].name, error)
+        _cannot("fired", ticks[0].name, error)
         return 0
 
 
-def _cannot(name: str, error: PenstockError) -> None:
-    """What plain SQL may have written must not keep the other schedules from their ticks."""
-    log.warning("schedule %s cannot be fired: %s", name, error)
+def _of_one(engine: Engine) -> tuple[type[Exception], ...]:
+    """What may meet a single schedule, where it is none of _OF_ALL."""
+    return (PenstockError, *engine.faults.unstorable)
+
+
+def _cannot(what: str, name: str, error: Exception) -> None:
+    """What plain SQL may have written, or code that is newer than the schema, must not keep the other schedules from
+    their ticks."""
+    log.warning("schedule %s cannot be %s: %s", name, what, " ".join(str(error).split()))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID, uuid4
 
 import msgspec
@@ -22,6 +22,7 @@ from psycopg.types.json import Jsonb
 import penstock
 from penstock import Flow, NewJob, Penstock
 from penstock.columns import COLUMNS
+from penstock.cron import Schedule, Source
 from penstock.engine import commands
 from penstock.engine.commands import CompleteAndEnqueue, Completed
 from penstock.engine.http.wire import CompletionBody, bodies
@@ -272,6 +273,22 @@ async def test_each_field_on_an_async_connection_of_the_caller_s(app: Penstock, 
             for job in (jobs[0], jobs[-1]):
                 _assert_kept(connection, name, job, job.id)
     await app.engine.aclose()
+
+
+_OF_ONE_JOB = {"run_at", "weight", "phase", "idempotency_key", "idempotency_ttl", "fingerprint"}
+"""Fields that make no sense for the many jobs of a schedule."""
+
+
+@pytest.mark.parametrize("source", get_args(Source))
+def test_each_field_of_a_schedule_s_jobs(app: Penstock, url: str, source: Source) -> None:
+    with psycopg.connect(url, row_factory=dict_row) as connection:
+        for name in sorted(set(FREE) - _OF_ONE_JOB):
+            job = _with(name)
+            schedule = Schedule.of(job, cron="0 3 * * *", tz="UTC", catch_up="one", name=name)
+            app.engine.run(commands.SetSchedule.of(schedule, source, datetime.now(UTC)))
+            id = app.engine.run(commands.RunSchedule(name))
+            scheduled = dataclasses.replace(job, options={**(job.options or {}), "schedule": name})
+            _assert_kept(connection, name, scheduled, id)
 
 
 @pytest.mark.parametrize("count", [1, COPY_FROM])

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from penstock import Handler, InvalidArguments, InvalidInput, Penstock
 from penstock.cron import RecordedSchedule, next_tick
 from tests.app.conftest import CountJobs
+from tests.kit.fixtures import Connect
 
 
 def only(app: Penstock) -> RecordedSchedule:
@@ -166,6 +167,18 @@ def test_a_schedule_of_the_code_can_be_used_before_a_worker_has_recorded_it(app:
     app.schedules.pause("report")
     app.schedules.run_now("report")
     assert only(app).paused
+
+
+@pytest.mark.parametrize(("quota", "kept"), [("reports", "reports"), (False, None)])
+def test_a_schedule_of_somebody_s_counts_against_the_quota_of_its_kind(
+    app: Penstock, connect: Connect, quota: str | Literal[False], kept: str | None
+) -> None:
+    @app.cron("0 2 * * *", owner="ada", quota=quota)
+    @app.job(quota="reports")
+    def report() -> None: ...
+
+    app.schedules.run_now("report")
+    assert connect().execute("select owner, quota from penstock.jobs").fetchall() == [("ada", kept)]
 
 
 def test_a_schedule_of_the_code_is_not_changed_from_elsewhere(app: Penstock) -> None:

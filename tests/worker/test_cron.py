@@ -294,6 +294,30 @@ async def test_one_that_cannot_be_enqueued_does_not_keep_those_of_its_statement_
     assert "schedule second cannot be fired" in caplog.text
 
 
+async def test_one_that_plain_sql_has_spoilt_does_not_keep_the_others_from_their_ticks(
+    engine_at: EngineAt, watch: psycopg.Connection[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """By what Postgres itself says of it, which is no error of ours."""
+    schedules = [hourly(name) for name in ("first", "second", "third")]
+    await fire(engine_at("09:30"), *schedules)
+    watch.execute("update penstock.schedules set options = '{\"priority\": \"high\"}' where name = 'second'")
+    assert await cron.fire(engine_at("10:00"), schedules, database=False) == (2, 3600.0)
+    assert "schedule second cannot be fired: invalid input syntax for type integer" in caplog.text
+
+
+async def test_one_that_the_database_refuses_does_not_keep_the_others_from_their_ticks(
+    engine_at: EngineAt, watch: psycopg.Connection[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of the code, which is recorded before anything is fired."""
+    refused = hourly("first", options={"no_such": "option"})
+    others = [hourly("second"), hourly("third", options={"queue": "nul\x00"}), hourly("fourth")]
+    assert await fire(engine_at("09:30"), refused, *others) == 0
+    assert await fire(engine_at("10:00"), refused, *others) == 2
+    assert fired(watch) == ["10:00", "10:00"]
+    assert "schedule first cannot be recorded: no_such: no such option of a schedule" in caplog.text
+    assert "schedule third cannot be recorded: " in caplog.text
+
+
 async def test_a_unique_job_does_not_pile_up(engine_at: EngineAt, watch: psycopg.Connection[Any]) -> None:
     schedule = hourly(options={"unique_key": "k"})
     await fire(engine_at("09:30"), schedule)
@@ -433,5 +457,20 @@ async def test_a_loop_whose_connections_are_cut_goes_on(counted: Counted, watch:
             "and pid <> pg_backend_pid()"
         )
         while len(seconds_fired(watch)) < len(before) + 2:
+            await counted.called.acquire()
+    await loop.stop()
+
+
+async def test_a_loop_records_what_it_could_not_as_soon_as_the_database_takes_it(
+    counted: Counted, watch: psycopg.Connection[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    watch.execute("alter table penstock.schedules add constraint not_yet check (false)")
+    loop = Cron(counted, [hourly(cron="* * * * * *")], lambda: False)
+    loop.start()
+    async with asyncio.timeout(30):
+        while "schedule hourly cannot be recorded" not in caplog.text:
+            await counted.called.acquire()
+        watch.execute("alter table penstock.schedules drop constraint not_yet")
+        while not seconds_fired(watch):
             await counted.called.acquire()
     await loop.stop()

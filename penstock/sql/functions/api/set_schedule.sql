@@ -26,7 +26,8 @@ begin
   end if;
   select key into v_unknown
     from jsonb_object_keys(p_options) as key
-   where key <> all('{queue,priority,delay,max_attempts,max_snoozes,owner,org,unique_key,limit_key,options}'::text[])
+   where key <> all('{queue,priority,delay,max_attempts,max_snoozes,owner,org,unique_key,limit_key,options,
+                      quota}'::text[])
    limit 1;
   if found then
     raise exception '%: no such option of a schedule', v_unknown using errcode = 'PS001';
