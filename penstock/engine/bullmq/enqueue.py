@@ -33,6 +33,11 @@ async def enqueue(session: Session, work: Work) -> Sequence[Enqueued]:
     refuse(jobs)
     waiters = _waiters(session, jobs)
     additions = _additions(session, jobs, waiters)
+    given: dict[str, str | int] = {}
+    if waiters:
+        # added once more, one that has failed would be waited for again, and never come
+        given = {str(job.id): str(job.id) for job in await existing(session, jobs)}
+        additions = [each for each in additions if each.id not in given]
     await meet(session, sorted({job.queue for job in jobs}))
     answers: list[str | int] = []
     # a flow must not be seen in part; of plain jobs as many as fit into a request
@@ -40,7 +45,7 @@ async def enqueue(session: Session, work: Work) -> Sequence[Enqueued]:
     for start in range(0, len(additions), max(size, 1)):
         part = additions[start : start + size]
         answers += await session.many([each.call() for each in part], together=_together(session, part))
-    given = {each.id: answer for each, answer in zip(additions, answers, strict=True)}
+    given |= {each.id: answer for each, answer in zip(additions, answers, strict=True)}
     enqueued = [_enqueued(job, given[str(job.id)]) for job in jobs]
     # what a unique key stands for may be a job that somebody else has added
     before = [job for job, each in zip(jobs, enqueued, strict=True) if not each.created]

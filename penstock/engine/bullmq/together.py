@@ -1,5 +1,6 @@
 """A completion and the jobs that follow from it. Redis has no transaction over several queues, so it is an order that
-can be repeated: the jobs are added first, by ids of their own, and once they are there the job is completed."""
+can be repeated: the jobs are added first, by ids of their own, and once they are there the job is completed. One that
+is there already was added before, by a request whose answer was lost."""
 
 from penstock.engine import commands as c
 from penstock.engine.bullmq import enqueue, outcomes
@@ -14,8 +15,6 @@ async def complete_and_enqueue(session: Session, hands: Hands, asked: c.Complete
         return False
     keys = session.keys(held.queue)
     if await session.one(plain("GET", keys.lock(held.id))) != held.token:
-        return False
-    if await enqueue.existing(session, asked.enqueue):
         return False
     await enqueue.enqueue(session, asked.enqueue)
     if asked.progress is not None:

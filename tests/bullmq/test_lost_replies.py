@@ -1,0 +1,83 @@
+"""Redis has done what it was asked for, and its answer is lost: asked again, it does nothing twice."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError
+
+from penstock import Flow, JobState, NewJob, Penstock
+from penstock.engine import commands as c
+from penstock.engine.bullmq.calls import RedisCall
+from penstock.engine.bullmq.session import Session
+from penstock.job import ClaimedJob, Lease
+from tests.kit import saying
+from tests.kit.redis import fresh_redis
+
+Lose = Callable[..., None]
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[Penstock]:
+    async with Penstock(fresh_redis()) as app:
+        yield app
+
+
+@pytest.fixture
+def lose(monkeypatch: pytest.MonkeyPatch) -> Lose:
+    """The answer to the first request that has this script in it; before that, what else is to happen."""
+    many = Session.many
+
+    def lose(script: str, meanwhile: Callable[[], Any] | None = None) -> None:
+        async def losing(self: Session, asked: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
+            answers = await many(self, asked, together=together)
+            if any(call.script == script for call in asked):
+                monkeypatch.setattr(Session, "many", many)
+                if meanwhile is not None:
+                    await meanwhile()
+                raise ConnectionError("the answer was lost")
+            return answers
+
+        monkeypatch.setattr(Session, "many", losing)
+
+    return lose
+
+
+async def lease_of(app: Penstock) -> Lease:
+    return await app.engine.arun(c.OpenLease("a worker", queues=["default"]))
+
+
+async def claim(app: Penstock, lease: Lease) -> dict[str, ClaimedJob]:
+    return {job.kind: job for job in await app.engine.arun(c.Claim(lease, "default", 9))}
+
+
+@pytest.mark.parametrize("script", ["addPrioritizedJob", "updateProgress", "moveToFinished"])
+async def test_a_job_and_what_follows_from_it_are_there_once(app: Penstock, lose: Lose, script: str) -> None:
+    [job] = await app.engine.aenqueue([NewJob(kind="first")])
+    lease = await lease_of(app)
+    held = (await claim(app, lease))["first"]
+    further = [NewJob(kind="next") for _ in range(3)]
+    done = c.Completed(held.id, held.claims)
+    lose(script)
+    told = await app.engine.arun(c.CompleteAndEnqueue(lease, done, further, c.Progress(message="nearly")))
+    assert told is (script != "moveToFinished"), "then it is the lease's no more"
+    assert (await app.handle(job.id).arefresh()).state is JobState.SUCCEEDED
+    assert await app.engine.arun(c.CloseLease(lease)) == 0, "nobody runs it again"
+    assert {each.id for each in (await app.jobs.alist(kind="next")).jobs} == {each.id for each in further}
+
+
+async def test_a_flow_goes_on_after_a_job_of_it_that_failed_before_it_was_asked_for_again(
+    app: Penstock, lose: Lose
+) -> None:
+    lease = await lease_of(app)
+
+    async def fail() -> None:
+        await app.engine.arun(saying.fail(lease, [(await claim(app, lease))["part"]], [{"error": "no", "final": True}]))
+
+    flow = Flow(policy="continue", then=NewJob(kind="last"))
+    flow.add(NewJob(kind="part"))
+    lose("addParentJob", fail)
+    last, _ = await app.engine.aenqueue(flow.jobs())
+    assert last.created
+    await app.engine.arun(saying.complete(lease, [(await claim(app, lease))["last"]]))
+    assert (await app.handle(last.id).arefresh()).state is JobState.SUCCEEDED
