@@ -44,6 +44,9 @@ def test_asyncpg_s_ssl_is_libpq_s_sslmode() -> None:
         f"password={SECRET} host",
         f"u:{SECRET}@h/d",
         f"postgresql://u:{SECRET}@[h/d",
+        f"postgresql://u:4711/{SECRET}@h/d",
+        f"postgresql+asyncpg://u:4711/{SECRET}@h:5432/d?ssl=require",
+        f"postgresql://u:4711/a?{SECRET}=b@h/d",
     ],
 )
 def test_what_is_no_address_is_refused_without_being_shown(address: str) -> None:
@@ -57,6 +60,11 @@ def test_what_is_no_address_is_refused_without_being_shown(address: str) -> None
 def test_a_parameter_that_libpq_does_not_know_is_named() -> None:
     with pytest.raises(InvalidInput, match="pool_size"):
         read_address("postgresql://u:p@h/d?pool_size=3")
+
+
+@pytest.mark.parametrize("address", ["postgresql://u:p@h/a%40b", "host=h dbname=a@b", "postgresql://u:p@h/d?user=u@t"])
+def test_a_sign_of_an_address_may_be_written_where_it_means_nothing_else(address: str) -> None:
+    assert read_address(address) == address
 
 
 def test_people_see_which_database_it_is_and_no_more() -> None:

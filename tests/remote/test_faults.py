@@ -10,7 +10,7 @@ import msgspec
 import psycopg
 import pytest
 
-from penstock import Context, JobHandle, JobState, Penstock, SyncContext
+from penstock import Context, InvalidInput, JobHandle, JobState, Penstock, SyncContext
 from penstock.engine import commands
 from penstock.engine.http import ApiUnreachable, HttpEngine, KeyRefused, contract
 from penstock.job import Lease
@@ -320,3 +320,10 @@ async def test_jobs_whose_claim_had_no_answer_run_all_the_same(
             jobs.append(await enqueue(api, "work", number=len(jobs)))
             assert await jobs[-1].aresult(20) == len(jobs) - 1
     assert {(await job.arefresh()).attempt for job in jobs} == {1}
+
+
+@pytest.mark.parametrize("url", ["ftp://u:s3cret@h", "u:s3cret@h", "https://u:s3cret@h", "https://u:4711/s3cret@h"])
+def test_an_address_of_an_api_that_has_a_password_is_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(InvalidInput, match="api: ") as refused:
+        HttpEngine(url, KEY)
+    assert "s3cret" not in str(refused.value)

@@ -258,10 +258,10 @@ def _unreachable(error: Exception, api: str) -> ApiUnreachable:
 
 def _checked(url: str) -> str:
     parts = urlsplit(url)
+    if "@" in url or parts.query or parts.fragment:
+        raise InvalidInput("api", "takes no user, query or fragment; the key comes from PENSTOCK_SERVICE_KEY")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidInput("api", f"{url!r}: write it as https://jobs.example.com")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise InvalidInput("api", "takes no user, query or fragment; the key comes from PENSTOCK_SERVICE_KEY")
     return url.rstrip("/").removesuffix("/api")
 
 

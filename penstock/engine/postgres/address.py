@@ -26,10 +26,15 @@ def read_address(url: str) -> str:
         plain = re.sub(r"([?&])ssl=", r"\1sslmode=", plain)
     elif "://" in plain or "=" not in plain:
         raise InvalidInput("DATABASE_URL", _SPELT)
+    # a / in the password ends the host for libpq: what follows it, the rest of the password too, names the database
+    behind_host = plain.partition("://")[2].partition("/")[2]
+    if "@" in behind_host.partition("?")[0]:
+        raise InvalidInput("DATABASE_URL", _SPELT)
     try:
         about = conninfo_to_dict(plain)
     except psycopg.ProgrammingError as error:
-        unknown = re.search(r'invalid (?:URI query parameter|connection option) ?:? "(\w+)"', str(error))
+        told = "" if "@" in behind_host else str(error)
+        unknown = re.search(r'invalid (?:URI query parameter|connection option) ?:? "(\w+)"', told)
         why = f"has a parameter that libpq does not know: {unknown[1]}" if unknown else _SPELT
         raise InvalidInput("DATABASE_URL", why) from None
     hosts, ports = str(about.get("host") or ""), str(about.get("port") or "")
