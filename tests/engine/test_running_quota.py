@@ -81,6 +81,20 @@ def test_what_does_not_count_is_not_held_back(hand: Hand, jobs: int) -> None:
     assert len(worker.claim(5)) == 4
 
 
+@pytest.mark.parametrize("owner", ["alice", None])
+def test_so_is_a_single_job_and_it_is_handed_to_nobody(hand: Hand, owner: str | None) -> None:
+    allow(hand, 1)
+    hand.run(commands.DeclareKinds([{"kind": "work", "template": {}, "unique": False, "quota": "exports"}], ["work"]))
+    worker = hand.worker()
+    for _ in range(3):
+        hand.run(commands.WaitForHand(worker.lease, ["default"], direct=True))
+        job = NewJob(kind="work", owner=owner)
+        hand.run(commands.EnqueuePlain(job, job.id.hex, b"{}", hand=True))
+    found = hand.rows("select state::text, quota from penstock.jobs order by id")
+    assert found == [("ready" if owner else "running", "exports" if owner else None)] * 3
+    assert len(worker.claim(5)) == (1 if owner else 0)
+
+
 def test_a_quota_that_changes_counts_from_the_next_claim_on(hand: Hand) -> None:
     allow(hand, 1)
     give(hand, "alice", 5)

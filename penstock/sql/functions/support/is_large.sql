@@ -1,5 +1,5 @@
 -- Whether a job's arguments are kept beside it, in payloads, which refuses null. COPY decides by the length of their text
--- (engine/copying.py).
+-- (engine/postgres/copy.py).
 create or replace function penstock.is_large(p_args jsonb)
 returns boolean
 language sql immutable
