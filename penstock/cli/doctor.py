@@ -50,7 +50,9 @@ def _look_at_database(app: Penstock) -> Iterator[Finding]:
     try:
         connection = connect(app)
     except psycopg.OperationalError as error:
-        advice = "is the address right (DATABASE_URL, --url), does it run, may this machine reach it (pg_hba.conf)?"
+        advice = (
+            "is the address right (DATABASE_URL, --database-url), does it run, may this machine reach it (pg_hba.conf)?"
+        )
         yield Finding("bad", "connection", f"{app.home.shown}: {' '.join(str(error).split())}", advice)
         return
     with connection:

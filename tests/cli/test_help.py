@@ -95,3 +95,11 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
     for command in ([str(script)], [sys.executable, "-W", "error", "-m", "penstock.cli"]):
         done = subprocess.run([*command, "--version"], capture_output=True, text=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, version("penstock") + "\n", "")
+
+
+def test_no_option_is_named_that_no_command_has() -> None:
+    options = [parameter for _, command in ALL for parameter in command.params]  # type: ignore[attr-defined]
+    there = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+    for file in (ROOT / "penstock" / "cli").glob("*.py"):
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", file.read_text("utf-8")))
+        assert named <= there, file.name
