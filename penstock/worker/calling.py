@@ -12,12 +12,13 @@ from typing import Any, Protocol, assert_never
 
 from penstock.backoff import RetryRule
 from penstock.context import Context, JobContext, SyncContext
+from penstock.engine.commands import AttemptError
 from penstock.engine.protocol import Engine
 from penstock.errors import PenstockError, StaleArguments
 from penstock.handler import Handler
 from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
-from penstock.outcome import Cancel, Snooze, Suspended
+from penstock.outcome import Cancel, Fail, OtherVersion, Snooze, Suspended
 from penstock.storage import Keeper
 from penstock.worker.process import HandlerProcesses
 from penstock.worker.run import (
@@ -358,11 +359,15 @@ def _seen_from_outside(ending: Ending) -> Any:
             return Snooze(seconds)
         case Cancelled(reason=reason):
             return Cancel(reason)
+        case Failed(error=AttemptError(error=reason, type="Fail", traceback=None)):
+            return Fail(reason)  # an exception of that name has a traceback
         case Failed(error=error):
             raise FailedInProcess(f"{error.type}: {error.error}")
         case Suspending(step=step):
             return Suspended(step)
-        case Released() | Parked() | Settled():
+        case Parked(reason=reason):
+            return OtherVersion(reason)
+        case Released() | Settled():
             return None
         case _:
             assert_never(ending)

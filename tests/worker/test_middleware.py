@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from penstock import Cancel, Context, JobContext, JobFailed, Penstock, Snooze, SyncContext
+from penstock import Cancel, Context, Fail, JobContext, JobFailed, NewJob, Penstock, Snooze, SyncContext
 from penstock.logs import set_up
 from penstock.middleware import CallNext, log_jobs
+from penstock.outcome import OtherVersion
 from tests.kit.until import until
 from tests.kit.working import working
 from tests.worker import in_process
@@ -189,6 +190,33 @@ async def test_a_middleware_wraps_handlers_in_processes(app: Penstock) -> None:
     assert (await replaced.arefresh()).last_error == "not today"
     [error] = (await raised.arefresh()).errors
     assert (error["type"], "in raise_error" in error["traceback"]) == ("LookupError", True)
+
+
+async def test_a_middleware_sees_how_a_handler_ended_in_a_process_as_it_would_in_its_own(app: Penstock) -> None:
+    """Here a middleware that answers for whoever said nothing, which must not complete what is parked."""
+    seen: list[Any] = []
+
+    @app.middleware
+    async def look(ctx: JobContext, call_next: CallNext) -> Any:
+        seen.append(await call_next())
+        return "done" if seen[-1] is None else seen[-1]
+
+    mirror = app.job(isolate=True)(in_process.mirror)
+    fail = app.job(isolate=True)(in_process.raise_fail)
+    older = NewJob(kind="mirror", args=b'{"older": 1}')
+    async with working(app, {"default": 1}):
+        await mirror.engine.aenqueue([older])
+        failed = await fail.aenqueue("no such document")
+        with pytest.raises(JobFailed, match=r": no such document$"):
+            await failed.aresult(SOON)
+
+        async def is_parked() -> bool:
+            return (await app.handle(older.id).arefresh()).parked_since is not None
+
+        await until(is_parked, within=SOON)
+    reason = (await app.handle(older.id).arefresh()).parked_reason
+    assert reason
+    assert seen == [OtherVersion(reason), Fail("no such document")]
 
 
 @pytest.fixture
