@@ -24,7 +24,7 @@ async def consume(app: Penstock, *, at_once: int, budget: float) -> dict[str, ob
     then is given back at no cost of an attempt; a step that is done stays done."""
     deadline = monotonic() + budget
     read = await app.atick(MOST, reading_time(budget), {QUEUE: at_once})
-    ran: dict[UUID, TickResult] = {each.id: each for each in read}
+    ran: dict[UUID, TickResult] = {each.id: each for each in read if not _found_no_turn(each)}
     # where there are no workers, somebody has to do what happens once a day
     if (left := deadline - monotonic()) > 0:
         await app.atick(1, min(_FOR_UPKEEP, left / 2), {UPKEEP: 1})
@@ -39,6 +39,11 @@ async def consume(app: Penstock, *, at_once: int, budget: float) -> dict[str, ob
         "failedCount": len(results) - archived,
         "results": results,
     }
+
+
+def _found_no_turn(ran: TickResult) -> bool:
+    """Other calls had all browsers: it was not read."""
+    return ran.error is None and not ran.state.final
 
 
 def _result(ran: TickResult, told: Noted) -> dict[str, object]:

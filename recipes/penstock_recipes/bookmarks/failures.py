@@ -1,6 +1,6 @@
 """What goes wrong with a page that a user gave."""
 
-from penstock import PenstockError
+from penstock import PenstockError, StorageFull
 from penstock.outbound import NoAddress, Refused
 
 
@@ -22,6 +22,10 @@ class UnknownHost(PageFailed):
 
 class BookmarkGone(PenstockError):
     """It has been deleted meanwhile."""
+
+
+FOR_PEOPLE = (PageFailed, BookmarkGone, Refused, StorageFull)
+"""Whose text the owner of a bookmark may read. That of anything else may hold SQL, paths or secrets."""
 
 
 def tries_for(error: Exception, most: int) -> int:

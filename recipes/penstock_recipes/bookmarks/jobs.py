@@ -2,16 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from threading import BoundedSemaphore
 
 import psycopg
 
-from penstock import Context, Fail, LeaseLost, Penstock, PenstockError
+from penstock import Context, Fail, LeaseLost, Penstock, PenstockError, Snooze
 from penstock_recipes.bookmarks import messages
 from penstock_recipes.bookmarks.enricher import Enricher
-from penstock_recipes.bookmarks.failures import PageFailed, tries_for
+from penstock_recipes.bookmarks.failures import FOR_PEOPLE, PageFailed, tries_for
 from penstock_recipes.bookmarks.messages import MAX_ATTEMPTS, InvalidMessage, Message
 from penstock_recipes.bookmarks.store import Bookmark, find
 
@@ -19,6 +19,7 @@ log = logging.getLogger("penstock_recipes.bookmarks")
 
 NOT_FOUND = "Bookmark not found"
 BROKEN_OFF = "broken off before it was done"
+_UNTIL_A_TURN = 5.0
 
 
 class NotEnriched(PenstockError):
@@ -27,15 +28,25 @@ class NotEnriched(PenstockError):
 
 def make_handler(
     app: Penstock, enricher: Enricher, *, at_once: int
-) -> Callable[..., Awaitable[dict[str, bool] | Fail]]:
+) -> Callable[..., Awaitable[dict[str, bool] | Fail | Snooze]]:
     """The handler takes whatever a message says: plain SQL may have written it.
 
-    A worker may have any number of slots, but only `at_once` messages get a browser.
+    A worker may have any number of slots, and calls of the consumer may overlap, but only `at_once` messages get a
+    browser. The others do not wait for one here: that would be taken from their own time, and keep them from workers on
+    other machines.
     """
-    turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+    turns = BoundedSemaphore(at_once)
 
-    async def add_bookmark_url(ctx: Context, /, **payload: object) -> dict[str, bool] | Fail:
+    async def add_bookmark_url(ctx: Context, /, **payload: object) -> dict[str, bool] | Fail | Snooze:
         """Takes a screenshot of a bookmarked page and stores what else there is to know about it."""
+        if not turns.acquire(blocking=False):
+            return Snooze(_UNTIL_A_TURN)
+        try:
+            return await read(ctx, payload)
+        finally:
+            turns.release()
+
+    async def read(ctx: Context, payload: Mapping[str, object]) -> dict[str, bool] | Fail:
         number, no_screenshot = await messages.begin(app, ctx.id, messages.bookmark_in(payload))
         reading = Reading(app, ctx, number, messages.bookmark_in(payload))
         try:
@@ -48,8 +59,7 @@ def make_handler(
             await reading.report(NOT_FOUND)
             return Fail(NOT_FOUND)
         try:
-            async with turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(at_once)):
-                failures = await _enrich(reading, enricher, bookmark, message, no_screenshot)
+            failures = await _enrich(reading, enricher, bookmark, message, no_screenshot)
         except asyncio.CancelledError:
             reading.tell_broken_off()
             raise
@@ -59,9 +69,10 @@ def make_handler(
             return done
         text = "; ".join(f"{part}: {told_of(error)}" for part, error in failures.items())
         await reading.report(text, **done)
-        if ctx.attempt >= max(tries_for(error, MAX_ATTEMPTS) for error in failures.values()):
+        unforeseen = [error for error in failures.values() if not isinstance(error, FOR_PEOPLE)]
+        if not unforeseen and ctx.attempt >= max(tries_for(error, MAX_ATTEMPTS) for error in failures.values()):
             return Fail(text)
-        raise NotEnriched(text) from next(iter(failures.values()))
+        raise NotEnriched(text) from next(iter(unforeseen or failures.values()))
 
     return add_bookmark_url
 

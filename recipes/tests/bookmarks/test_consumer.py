@@ -210,6 +210,30 @@ async def test_dead_links_of_one_user_keep_nobody_waiting(url: str, files: Path,
     assert [results[id].get("error") for id in dead] == ["Screenshot: Network timeout; Remaining: Network timeout"] * 4
 
 
+async def test_calls_that_overlap_cost_no_message_an_attempt(
+    url: str, files: Path, site: Site, connect: Connect
+) -> None:
+    """The second finds no browser free: it leaves the message to whoever comes next, and says nothing of it."""
+    go_on = site.hang("/slow.pdf")
+    async with Penstock(url, artifacts=files) as app:
+        install(app, allow=["127.0.0.1"], at_once=1)
+        async with serving(app) as bookmarks:
+            slow = await bookmarks.user().add(site.at("/slow.pdf"))
+            first = asyncio.create_task(bookmarks.service.consume())
+            await site.is_asked_for("/slow.pdf")
+            quick = await bookmarks.user().add(site.at("/report.pdf"))
+            second = await consume(app, at_once=1, budget=1.0)
+            assert (second["processedCount"], second["results"]) == (0, [])
+            attempts = "select attempt from penstock.jobs where args->>'bookmarkId' = %s"
+            assert connect().execute(attempts, [str(quick)]).fetchall() == [(0,)]
+            await bookmarks.try_again_at_once()
+            go_on.set()
+            read = {each["bookmarkId"] for each in (await first)["results"]}
+            read |= {each["bookmarkId"] for each in (await bookmarks.service.consume())["results"]}
+            assert read == {slow, quick}
+            assert (await bookmarks.user().bookmark(quick))["title"] == "Annual report"
+
+
 async def test_a_part_that_failed_is_not_waited_for_again_when_a_reading_is_broken_off(
     bookmarks: Bookmarks, site: Site
 ) -> None:

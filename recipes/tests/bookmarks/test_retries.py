@@ -18,6 +18,7 @@ from penstock import Penstock
 from penstock.outbound import Guard
 from penstock.server.http.uvicorn import open_socket
 from penstock_recipes.bookmarks import QUEUE, install
+from penstock_recipes.bookmarks.enricher import Enricher
 from shared.asking import names_in
 from tests.kit.fake_http import Answer
 from tests.kit.fixtures import Connect
@@ -137,6 +138,28 @@ async def test_what_will_never_be_allowed_is_given_up_at_once(
     site.answers["/"] = PAGES["/report.pdf"]
     await bookmarks.app.jobs.aretry(job.id)
     assert (await bookmarks.service.consume())["archivedCount"] == 1
+
+
+@pytest.mark.parametrize("foreseen", [False, True])
+async def test_a_last_attempt_tells_its_owner_only_what_was_foreseen(
+    bookmarks: Bookmarks, site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch, foreseen: bool
+) -> None:
+    async def remaining(*_: object) -> None:
+        raise KeyError("password=hunter2")
+
+    if not foreseen:
+        monkeypatch.setattr(Enricher, "remaining", remaining)
+    site.answers["/report.pdf"] = DOWN
+    await bookmarks.user().add(site.at("/report.pdf"))
+    connect().execute("update penstock.jobs set attempt = max_attempts - 1")
+    [result] = (await bookmarks.service.consume())["results"]
+    [job] = [job async for job in bookmarks.app.jobs.aeach(queue=QUEUE, state="failed")]
+    if foreseen:
+        assert job.shown_error == result["error"] == "Screenshot: HTTP 503; Remaining: HTTP 503"
+    else:
+        assert result["error"] == "Screenshot: HTTP 503; Remaining: KeyError: 'password=hunter2'"
+        assert job.shown_error == "it failed by an internal error"
+        assert "in remaining" in job.errors[-1]["traceback"]
 
 
 @contextmanager

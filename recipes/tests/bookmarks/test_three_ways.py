@@ -4,11 +4,12 @@ import asyncio
 from pathlib import Path
 
 import httpx
+import pytest
 
 from bookmarks.asking import Bookmarks, serving
 from bookmarks.sites import Site
 from penstock import Penstock
-from penstock_recipes.bookmarks import install
+from penstock_recipes.bookmarks import QUEUE, install, jobs
 from tests.kit.fixtures import Connect
 from tests.kit.serving import KEY
 from tests.kit.until import until
@@ -65,9 +66,10 @@ async def test_workers_do_it(bookmarks: Bookmarks, site: Site, connect: Connect)
 
 
 async def test_a_worker_with_many_slots_works_on_few_at_a_time(
-    url: str, files: Path, site: Site, connect: Connect
+    url: str, files: Path, site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each may start a browser."""
+    """Each may start a browser. The others are looked at again and again, until there is a turn for them."""
+    monkeypatch.setattr(jobs, "_UNTIL_A_TURN", 0.05)
     go_on = site.hang("/report.pdf")
     async with Penstock(url, artifacts=files) as app:
         install(app, allow=["127.0.0.1"], at_once=2)
@@ -75,15 +77,17 @@ async def test_a_worker_with_many_slots_works_on_few_at_a_time(
             for _ in range(4):
                 await bookmarks.user().add(site.at("/report.pdf"))
 
-            async def all_are_begun() -> bool:
-                rows = connect().execute("select count(*) from bookmarks.messages as m join penstock.jobs as j "
-                                         "on j.id = m.job where j.state = 'running'").fetchone()  # fmt: skip
-                return rows == (4,) and site.hits("/report.pdf") >= 2
+            async def all_were_looked_at() -> bool:
+                rows = connect().execute("select claims from penstock.jobs order by claims").fetchall()
+                again = [claims > 1 for (claims,) in rows]
+                return site.hits("/report.pdf") >= 2 and again == [False, False, True, True]
 
-            await until(all_are_begun)
+            await until(all_were_looked_at)
             assert site.hits("/report.pdf") == 2
             go_on.set()
             await until(lambda: asyncio.to_thread(lambda: archived(connect) == 4))
+    attempts = connect().execute("select distinct attempt from penstock.jobs_view where queue = %s", [QUEUE])
+    assert attempts.fetchall() == [(1,)]
 
 
 async def test_a_message_that_takes_too_long_fails(url: str, files: Path, site: Site) -> None:
