@@ -130,6 +130,18 @@ async def test_a_selection_is_changed_after_a_look_at_how_many(shown: Scene, ope
     assert [job.priority for job in jobs if job] == [11, 11, 0]
 
 
+async def test_a_filter_takes_the_states_that_are_ticked_and_no_empty_field(shown: Scene, operator: Page) -> None:
+    await operator.goto(f"{shown.address}/jobs")
+    for state in ("failed", "cancelled"):
+        await operator.locator(".filters").get_by_text(state, exact=True).click()
+    await operator.fill("#queue", "mail")
+    await operator.get_by_role("button", name="Find").click()
+    await expect(operator).to_have_url(f"{shown.address}/jobs?state=failed&state=cancelled&queue=mail")
+    await expect(operator.locator(".filters input[name=state]:checked")).to_have_count(2)
+    await expect(operator.locator("[data-live=jobs] .state.is-failed").first).to_be_visible()
+    await expect(operator.locator("[data-live=jobs] .state:not(.is-failed, .is-cancelled)")).to_have_count(0)
+
+
 async def test_a_queue_is_paused_and_resumed(shown: Scene, operator: Page) -> None:
     async def paused() -> bool:
         return any(queue.paused for queue in await shown.app.queues.alist() if queue.name == "default")

@@ -60,10 +60,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 // empty fields of a filter do not belong into the address
-document.addEventListener("submit", (event) => {
-  if (event.target.method !== "get") return;
-  for (const field of event.target.elements) if (!field.value && field !== event.submitter) field.disabled = true;
-  setTimeout(() => { for (const field of event.target.elements) field.disabled = false; });
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (target.method !== "get") return;
+  for (const [name, value] of [...formData]) if (!value) formData.delete(name);
 });
 
 // on a phone the navigation is wider than the screen
