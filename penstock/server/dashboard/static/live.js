@@ -5,8 +5,13 @@ import { tick } from "./times.js";
 
 const WORDS = { live: "live", joining: "connecting", away: "the database does not answer", over: "not live: reload the page" };
 
+const RETRY = { least: 1000, most: 60_000 }; // ms, after an answer that is no stream
+const FINAL = new Set([401, 404]);
+
 class Live extends HTMLElement {
   #source = null;
+  #timer = 0;
+  #pause = RETRY.least;
   #over = false;
 
   connectedCallback() {
@@ -19,7 +24,7 @@ class Live extends HTMLElement {
 
   #sync() {
     if (document.hidden || this.#over) this.#stop();
-    else if (!this.#source) this.#start();
+    else if (!this.#source && !this.#timer) this.#start();
   }
 
   #start() {
@@ -28,21 +33,42 @@ class Live extends HTMLElement {
     const source = new EventSource(`${base}/dashboard/events?page=${encodeURIComponent(here)}`);
     this.#source = source;
     this.#say("joining");
-    source.addEventListener("open", () => this.#say("live"));
+    source.addEventListener("open", () => {
+      this.#pause = RETRY.least;
+      this.#say("live");
+    });
     source.addEventListener("regions", (event) => this.#show(JSON.parse(event.data)));
     source.addEventListener("away", () => this.#say("away"));
     source.addEventListener("back", () => this.#say("live"));
-    source.addEventListener("over", () => { this.#over = true; this.#stop(); this.#say("over"); });
+    source.addEventListener("over", () => this.#end());
     source.addEventListener("error", () => {
-      if (source.readyState !== EventSource.CLOSED) return this.#say("joining");
-      this.#stop();
-      this.#say("over");
+      this.#say("joining");
+      if (source.readyState === EventSource.CLOSED) this.#refused(source);
     });
+  }
+
+  // The browser comes back by itself after a lost connection alone, and does not say what else it was.
+  async #refused(source) {
+    const answer = await fetch(source.url).catch(() => null);
+    answer?.body?.cancel();
+    if (this.#source !== source) return;
+    if (FINAL.has(answer?.status)) return this.#end();
+    this.#stop();
+    this.#timer = setTimeout(() => { this.#timer = 0; this.#sync(); }, this.#pause);
+    this.#pause = Math.min(2 * this.#pause, RETRY.most);
+  }
+
+  #end() {
+    this.#over = true;
+    this.#stop();
+    this.#say("over");
   }
 
   #stop() {
     this.#source?.close();
     this.#source = null;
+    clearTimeout(this.#timer);
+    this.#timer = 0;
   }
 
   #show(regions) {

@@ -1,0 +1,38 @@
+"""Pages of the dashboard that are open in a real Chromium, while what they show changes."""
+
+from playwright.async_api import Page, Route, expect
+
+from tests.browser.dashboard.scene import Scene
+from tests.kit.browser import IN_A_BROWSER
+from tests.kit.until import until
+
+pytestmark = IN_A_BROWSER
+expect.set_options(timeout=20_000)
+
+
+async def test_a_stream_that_is_refused_for_a_while_is_asked_for_again(shown: Scene, operator: Page) -> None:
+    """As by a proxy while the server behind it is replaced."""
+    asked: list[str] = []
+
+    async def refuse(route: Route) -> None:
+        asked.append(route.request.resource_type)
+        await route.fulfill(status=502, content_type="text/html", body="Bad Gateway")
+
+    async def seconds_pass() -> str | None:
+        await operator.clock.run_for(5000)
+        return await operator.locator("penstock-live").get_attribute("data-state")
+
+    await operator.clock.install()
+    await operator.route("**/dashboard/events*", refuse)
+    await operator.goto(f"{shown.address}/queues")
+    await until(seconds_pass, so=lambda _: asked.count("eventsource") > 2)
+    await operator.unroute("**/dashboard/events*")
+    await until(seconds_pass, so=lambda state: state == "live")
+
+
+async def test_who_is_signed_out_is_told_to_open_the_page_again(shown: Scene, operator: Page) -> None:
+    live = operator.locator("penstock-live")
+    await expect(live).to_have_attribute("data-state", "live")
+    await operator.context.clear_cookies()
+    await operator.evaluate("dispatchEvent(new Event('pagehide')); dispatchEvent(new Event('pageshow'))")
+    await expect(live).to_have_attribute("data-state", "over")
