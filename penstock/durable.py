@@ -82,6 +82,10 @@ class Waits(Remembered):
 
     _engine: Engine
 
+    async def begin(self) -> None:
+        """Before the handler is run. For the worker."""
+        await arun(self._ask, self._replay.begin())
+
     @overload
     async def step(self, name: str, function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
     @overload
@@ -203,6 +207,10 @@ class SyncWaits(Remembered):
 
     _engine: Engine
     _cancelled: bool
+
+    def begin(self) -> None:
+        """Before the handler is run. For the worker."""
+        run(self._ask, self._replay.begin())
 
     # by hand: a task is cancelled by its loop, and a thread only here
     def stop_if_cancelled(self) -> None:

@@ -51,6 +51,9 @@ class Handler(Generic[P, R]):
     ) -> None:
         if options.batch is not None and (not isinstance(options.batch, int) or options.batch < 1 or options.isolate):
             raise InvalidInput("batch", f"must be how many jobs at most, and not isolated, not {options.batch!r}")
+        version = options.version
+        if version is not None and (type(version) is not int or not 1 <= version < 2**31):
+            raise InvalidInput("version", f"must be a whole number from 1 to {2**31 - 1}, not {version!r}")
         self.kind = kind
         self.function = function
         self.options = options

@@ -18,7 +18,7 @@ from penstock.engine.commands.steps import MOST_CALLS
 from penstock.errors import InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
 from penstock.event import APPROVAL, Key, checked_event, checked_key, checked_seconds, checked_step
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
-from penstock.json import clean, encode_output
+from penstock.json import clean, encode_output, loads
 from penstock.outcome import OtherVersion, Suspended
 from penstock.wait_results import Approval, Approver, Called
 
@@ -114,6 +114,12 @@ class Replay:
             yield
 
     # Scripts.
+
+    def begin(self) -> Asking[None]:
+        """Before the handler does anything: what began with another version is not for it, whether it takes steps or
+        none."""
+        if self._steps is None and (self._version is not None or _has_waited(self._job)):
+            yield from self._load()
 
     def recall(self, name: str, kind: str = "step") -> Asking[Step | None]:
         """What is remembered of the step that comes now."""
@@ -283,6 +289,10 @@ class Replay:
         if suspended is None or suspended.state is not JobState.RUNNING:
             raise self.end(Suspended(step.name))
         return suspended.output
+
+
+def _has_waited(job: ClaimedJob) -> bool:
+    return job.options is not None and "waits" in loads(job.options)
 
 
 def _check_same(name: str, asked: str, remembered: str) -> None:

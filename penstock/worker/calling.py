@@ -108,7 +108,7 @@ class AsyncCall:
             args, kwargs = self._bind(run.job.args)
         except StaleArguments as error:
             return parked(error)
-        if not self._takes_context and not self._middleware:
+        if not self._takes_context and not self._middleware and run.job.claims <= 1:
             return ending_of(await self._function(*args, **kwargs))
         ctx = Context(
             run.job, run.lease, self._engine, lambda report: self._note(run, report), self._keeper, self._version
@@ -119,6 +119,7 @@ class AsyncCall:
             args = [ctx, *args]
 
         async def handle() -> Any:
+            await ctx.begin()
             with ctx.handling():
                 return await self._function(*args, **kwargs)
 
@@ -174,6 +175,7 @@ class ThreadCall:
         def handle() -> Any:
             nonlocal thread
             thread = threading.get_ident()
+            ctx.begin()
             with ctx.handling():
                 return self._handler.function(*args, **kwargs)
 

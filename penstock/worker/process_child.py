@@ -110,6 +110,7 @@ def _run_sync(
 
     try:
         signal.signal(signal.SIGTERM, interrupt)
+        ctx.begin()
         with ctx.handling():
             ending = ending_of(function(*([ctx] if takes_context else []), *args, **kwargs))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -138,6 +139,7 @@ async def _run_async(
 
     loop.add_signal_handler(signal.SIGTERM, interrupt)
     try:
+        await ctx.begin()
         with ctx.handling():
             ending = ending_of(await function(*([ctx] if takes_context else []), *args, **kwargs))
         if ctx.completes_itself and isinstance(ending, Succeeded):
