@@ -29,3 +29,16 @@ class ShortWriter:
     async def write(self, chapter: Chapter, calculation: Calculation) -> Written:
         names = " and ".join(chart.name for chart in calculation.charts)
         return Written(chapter.title, [Section("", [f"A short chapter about {chapter.theme}, for {names}."])], "short")
+
+
+class Speechless(ShortWriter):
+    """Has nothing to say about hunger, until it is asked a second time."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error: Exception | None = error
+
+    async def write(self, chapter: Chapter, calculation: Calculation) -> Written:
+        if chapter.title == "Hunger" and self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return await super().write(chapter, calculation)

@@ -3,9 +3,9 @@
 import pytest
 
 from penstock import Penstock, PenstockError
-from penstock_recipes.readings import Speech, install
+from penstock_recipes.readings import GaveUp, Speech, install
 from readings.conftest import MakeApp
-from readings.people import BOTH
+from readings.people import BOTH, Speechless
 from readings.reading import Reader, reading
 from tests.kit.serving import AS_SERVICE
 from tests.kit.until import until
@@ -59,6 +59,23 @@ async def test_nothing_is_recorded_before_somebody_agrees(make: MakeApp) -> None
         assert voice.spoken == []
         id = await ada.start(BOTH)
         assert await answer(ada, (await asked(ada))["job"], approved=True) == 200
+        assert (await ada.ended(id))["status"] == "completed"
+    assert len(voice.spoken) == 2
+
+
+async def test_nobody_is_asked_about_a_part_of_the_chapters(make: MakeApp) -> None:
+    """One could not be written: none is recorded, and there is one question about them all when it is there."""
+    text, voice = Speechless(GaveUp("declined")), Mute()
+    async with reading(make(text=text, voice=voice, approve_recordings=True)) as ada:
+        id = await ada.start(BOTH)
+        job = await ada.ended(id)
+        assert (job["status"], job["error"]) == ("failed", "chapter 2, Hunger, could not be written")
+        assert {each["type"] for each in job["artifacts"]} == {"pdf", "json"}
+        assert voice.spoken == []
+        assert (await ada.ask("POST", f"/api/jobs/{id}/retry")).status_code == 202
+        question = await asked(ada)
+        assert str(question["question"]).startswith("Record 2 chapters, ")
+        assert await answer(ada, question["job"], approved=True) == 200
         assert (await ada.ended(id))["status"] == "completed"
     assert len(voice.spoken) == 2
 

@@ -19,7 +19,7 @@ from penstock_recipes.readings.jobs import BACKOFF
 from penstock_recipes.readings.providers.voice import codec
 from penstock_recipes.readings.providers.voice.espeak import EspeakVoice
 from readings.conftest import MakeApp
-from readings.people import ADA, BOTH, ShortWriter
+from readings.people import ADA, BOTH, ShortWriter, Speechless
 from readings.reading import Reader, reading
 from shared.programs import environment
 from tests.kit.fixtures import Connect
@@ -97,19 +97,6 @@ async def test_a_provider_that_fails_thrice_fails_the_reading(make: MakeApp) -> 
         # brought back, it ends well
         assert (await ada.ask("POST", f"/api/jobs/{id}/retry")).status_code == 202
         assert (await ada.ended(id))["status"] == "completed"
-
-
-class Speechless(ShortWriter):
-    """Has nothing to say about hunger, until it is asked a second time."""
-
-    def __init__(self, error: Exception) -> None:
-        self._error: Exception | None = error
-
-    async def write(self, chapter: Chapter, calculation: Calculation) -> Written:
-        if chapter.title == "Hunger" and self._error is not None:
-            error, self._error = self._error, None
-            raise error
-        return await super().write(chapter, calculation)
 
 
 async def test_a_chapter_that_fails_leaves_the_others_alone_and_is_named(make: MakeApp) -> None:
