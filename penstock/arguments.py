@@ -82,6 +82,7 @@ class Arguments:
         """The arguments to call the handler with, by position and by name."""
         try:
             values = self._decoder.decode(encoded)
+            further = loads(encoded) if self._open_ended else {}
         except msgspec.ValidationError as error:
             explained = self._explain(str(error))
             raise StaleArguments(explained.field, explained.problem) from None
@@ -89,7 +90,7 @@ class Arguments:
         if self._has_defaults:
             named = {name: value for name, value in named.items() if value is not msgspec.UNSET}
         if self._open_ended:
-            named = {**loads(encoded), **named}
+            named = {**further, **named}
         if not self._by_position_only:
             return [], named
         return [named.pop(name) for name in self._by_position_only if name in named], named

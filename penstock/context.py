@@ -24,7 +24,7 @@ from penstock.engine.protocol import AsyncTransaction, Engine, Transaction
 from penstock.errors import InvalidInput, LeaseLost, PenstockError
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, Lease, NewJob
-from penstock.json import clean, loads
+from penstock.json import clean, loads_anyway
 from penstock.keeper import Keeper
 from penstock.outcome import Snooze
 from penstock.replay import Replay
@@ -122,7 +122,7 @@ class JobContext(Remembered):
     @property
     def carried(self) -> dict[str, str]:
         """What a middleware sent along when the job was enqueued, such as a trace."""
-        options = loads(self.job.options) if self.job.options else {}
+        options = loads_anyway(self.job.options) if self.job.options else {}
         carried: dict[str, str] = options.get("carried", {})
         return carried
 

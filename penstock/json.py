@@ -64,6 +64,45 @@ def loads(encoded: bytes | str) -> Any:
     return msgspec.json.decode(encoded)
 
 
+def loads_anyway(encoded: str, decode: Callable[[str], Any] = msgspec.json.decode) -> Any:
+    """What the database holds. In SQL it may have got what no reader here takes: see `readable`."""
+    try:
+        return decode(encoded)
+    except (msgspec.ValidationError, RecursionError):
+        return decode(readable(encoded))
+
+
+def readable(encoded: str) -> str:
+    """The same JSON, in which a number that no float holds is text, and what is nested too deeply is "…"."""
+    taken: list[str] = []
+    depth = at = 0
+    for found in _TOKEN.finditer(encoded):
+        part = found[0]
+        if part in "[{":
+            depth += 1
+            if depth == _DEEPEST:
+                taken.append(encoded[at : found.start()] + '"…"')
+        elif part in "]}":
+            if depth == _DEEPEST:
+                at = found.end()
+            depth -= 1
+        elif depth < _DEEPEST and part[0] != '"' and not _is_readable(part):
+            taken.append(f'{encoded[at : found.start()]}"{part}"')
+            at = found.end()
+    return "".join([*taken, encoded[at:]])
+
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{}\]]|-?[0-9][0-9.eE+-]*')
+_DEEPEST = 200
+_MOST_DIGITS = 4300
+"""Of a whole number, with its sign."""
+
+
+def _is_readable(number: str) -> bool:
+    whole = number.removeprefix("-").isdigit()
+    return (whole and len(number) <= _MOST_DIGITS) or math.isfinite(float(number))
+
+
 def _refuse_unfit_args(args: Mapping[str, Any]) -> None:
     for name, value in args.items():
         try:

@@ -14,7 +14,7 @@ from penstock.context import JobContext
 from penstock.cron import Schedule
 from penstock.extras import needs
 from penstock.job import ClaimedJob
-from penstock.json import loads
+from penstock.json import loads_anyway
 from penstock.mask import masked, masked_text
 from penstock.middleware import CallNext
 from penstock.outcome import EndedRun, Fail, Failure
@@ -157,7 +157,7 @@ def _describe(scope: Scope, job: ClaimedJob, queue: str) -> None:
 def _args(job: ClaimedJob) -> object:
     if len(job.args) > _LONGEST_ARGS:
         return f"{len(job.args):,} characters"
-    return masked(loads(job.args))
+    return masked(loads_anyway(job.args))
 
 
 def _event(failure: Failure, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -226,6 +226,6 @@ class _Monitors:
     def _schedule_of(self, job: ClaimedJob) -> Schedule | None:
         if job.options is None or '"tick"' not in job.options:
             return None
-        name = loads(job.options).get("schedule")
+        name = loads_anyway(job.options).get("schedule")
         # Sentry knows no seconds
         return next((each for each in self._schedules.code if each.name == name and len(each.cron.split()) == 5), None)

@@ -13,7 +13,7 @@ from penstock.engine import commands
 from penstock.engine.protocol import Engine
 from penstock.errors import InvalidInput
 from penstock.job import ClaimedJob, JobState, Lease
-from penstock.json import loads
+from penstock.json import loads_anyway
 from penstock.kinds import Registry
 from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
@@ -232,7 +232,7 @@ def _was_given_back(job: ClaimedJob) -> bool:
     itself to wait was not."""
     ended = job.claims - job.attempt - job.snoozes
     if ended > 0 and job.options is not None:
-        ended -= loads(job.options).get("waits", 0)
+        ended -= loads_anyway(job.options).get("waits", 0)
     return ended > 0
 
 

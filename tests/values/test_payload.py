@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from penstock import InvalidArguments, PayloadTooLarge
-from penstock.json import MAX_BLOB, MAX_PAYLOAD, encode_args, encode_output, loads
+from penstock.json import MAX_BLOB, MAX_PAYLOAD, encode_args, encode_output, loads, loads_anyway, readable
 from tests.values.json_values import json_values, texts
 
 names = st.text("abcxyz", min_size=1, max_size=3)
@@ -132,3 +132,24 @@ def test_a_long_text_and_a_short_blob_are_no_files() -> None:
 
 def test_a_moment_with_a_zone_is_no_refusal() -> None:
     assert encode_args({"at": datetime(2030, 1, 1, tzinfo=UTC)}) == b'{"at":"2030-01-01T00:00:00Z"}'
+
+
+def test_what_postgres_holds_and_no_reader_takes_is_read_as_far_as_it_goes() -> None:
+    many = "9" * 5000
+    odd = f'{{"a": [1e5000, -{many}, 2.5, "1e5000 \\" [[["], "{many}": {many}.5, "b": -{many[:4299]}, "c": 1}}'
+    read = loads_anyway(odd)
+    assert read["a"] == ["1e5000", f"-{many}", 2.5, '1e5000 " [[[']
+    assert read[many] == f"{many}.5"
+    assert read["b"] < -(10**4298)
+    assert read["c"] == 1
+    deep = '[{"x": ' * 5000 + "1e5000" + "}]" * 5000
+    assert "…" in encode_output(loads_anyway(f'{{"deep": {deep}, "after": [1]}}')).decode()
+    assert loads_anyway(f'{{"deep": {deep}, "after": [1]}}')["after"] == [1]
+    with pytest.raises(msgspec.DecodeError):
+        loads_anyway("[1")
+
+
+@given(json_values)
+def test_what_can_be_read_is_not_changed(value: object) -> None:
+    encoded = msgspec.json.encode(value).decode()
+    assert readable(encoded) == encoded

@@ -14,6 +14,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from penstock.engine.commands.command import Command, result_of
+from penstock.json import loads_anyway
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -82,7 +83,7 @@ def selecting(source: str, result: Any, columns: str = "*") -> tuple[str, Callab
         read = _reader(row)
         return _as_json(source, columns), lambda rows: read(rows[:1])[0] if rows else None
     if get_origin(row) is dict:
-        return f"select {source}::text", lambda rows: None if rows[0][0] is None else msgspec.json.decode(rows[0][0])
+        return f"select {source}::text", lambda rows: None if rows[0][0] is None else loads_anyway(rows[0][0])
     return f"select {source}", lambda rows: rows[0][0] if rows else None
 
 
@@ -104,7 +105,7 @@ def scalars(rows: Sequence[Row]) -> list[Any]:
 @cache
 def _reader(kind: type) -> Callable[[Sequence[Row]], list[Any]]:
     decode: Callable[[str], Any] = msgspec.json.Decoder(kind).decode
-    return lambda rows: [decode(row[0]) for row in rows]
+    return lambda rows: [loads_anyway(row[0], decode) for row in rows]
 
 
 @cache

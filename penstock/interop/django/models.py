@@ -6,6 +6,7 @@ from django.db import models
 
 from penstock.interop.django.settings import read_settings
 from penstock.job import JobState
+from penstock.json import readable
 from penstock.sql import quote_schema
 
 PERMISSIONS = (("retry_job", "Can retry jobs"), ("cancel_job", "Can cancel jobs"))
@@ -14,6 +15,16 @@ PERMISSIONS = (("retry_job", "Can retry jobs"), ("cancel_job", "Can cancel jobs"
 def view_name() -> str:
     """Quoted, so that Django takes it as it is."""
     return f'"{quote_schema(read_settings().schema).strip(chr(34))}"."jobs_view"'
+
+
+class StoredJSON(models.JSONField):  # type: ignore[type-arg]
+    """What the database holds: see penstock.json.readable()."""
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        try:
+            return super().from_db_value(value, expression, connection)
+        except (ValueError, RecursionError):
+            return super().from_db_value(readable(value), expression, connection)
 
 
 class Job(models.Model):
@@ -29,10 +40,10 @@ class Job(models.Model):
     parent = models.UUIDField(null=True)
     owner = models.TextField(null=True)
     org = models.TextField(null=True)
-    args = models.JSONField()
-    progress = models.JSONField(null=True)
-    output = models.JSONField(null=True)
-    errors = models.JSONField(null=True)
+    args = StoredJSON()
+    progress = StoredJSON(null=True)
+    output = StoredJSON(null=True)
+    errors = StoredJSON(null=True)
     cancel_requested = models.BooleanField()
     worker = models.TextField(null=True)
     created_at = models.DateTimeField()

@@ -24,7 +24,7 @@ from penstock.interop.django.framework import (
 )
 from penstock.interop.django.job_task import JobTaskContext, job_options
 from penstock.interop.django.results import enqueued_at, new_result, set_on, workers
-from penstock.json import loads
+from penstock.json import loads_anyway
 from penstock.outcome import OUTCOMES, Failure, OtherVersion
 
 
@@ -126,7 +126,7 @@ def tell_of_failure(failure: Failure) -> None:
     task = discovery.known.get(failure.job.kind)
     if task is None:
         return
-    given = loads(failure.job.args)
+    given = loads_anyway(failure.job.args)
     result = new_result(task, failure.job.id, task.backend, given.get("args", []), given.get("kwargs", {}))
     raised = failure.exception
     path = f"{type(raised).__module__}.{type(raised).__qualname__}" if raised else "builtins.TimeoutError"

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from penstock import Backoff, Fail, JobState, NewJob, Penstock
+from penstock import Backoff, Context, Fail, JobState, NewJob, Penstock
 from penstock.engine import commands
 from tests.cli.conftest import Command
 from tests.interop.pgmq.conftest import Sql
@@ -42,6 +42,33 @@ def test_a_message_shows_among_the_jobs(sql: Sql, queue: str, app: Penstock, pgm
     sql("select pgmq.delete(%s, 2)", queue)
     [archived] = app.jobs.list(queue=name).jobs
     assert (archived.id, archived.state) == (ready.id, JobState.SUCCEEDED)
+
+
+async def test_a_message_with_a_number_that_no_float_holds_is_listed_and_keeps_no_other_from_a_worker(
+    sql: Sql, queue: str, app: Penstock, pgmq_url: str
+) -> None:
+    name = queue.lower()
+    large = f'{{"n": 1e5000, "text": "{"x y " * 500}"}}'
+    odd = "select pgmq.send(%s, %s::jsonb, '{\"h\": 1e5000}'::jsonb), pgmq.send(%s, %s::jsonb)"
+    sql(odd, queue, '{"n": 1e5000}', queue, large)
+    assert [job.args["n"][:4] for job in app.jobs.list(queue=name).jobs] == ["1000", "1000"]
+    assert [job.args["n"][:4] for job in app.jobs.search(queue=name).jobs] == ["1000", "1000"]
+    listed = Command({"DATABASE_URL": pgmq_url, "COLUMNS": "200"}).json("jobs", "list", "--queue", name)
+    assert len(listed["jobs"]) == 2
+    handled = asyncio.Event()
+
+    @app.job(kind=name, queue=name)
+    async def handle(ctx: Context, **message: object) -> None:
+        assert ctx.carried == {}
+        handled.set()
+
+    async with working(app, {name: 2}):
+        await until(
+            lambda: {job.parked_reason for job in app.jobs.list(queue=name).jobs}, so=lambda why: None not in why
+        )
+        sql("select pgmq.send(%s, '{\"n\": 1}', '{\"h\": 1e5000}'::jsonb)", queue)
+        await asyncio.wait_for(handled.wait(), 20)
+        await until(lambda: sql(f'select msg_id from pgmq."a_{name}"') == [(3,)])
 
 
 async def test_our_workers_run_messages_and_what_they_finish_is_archived(sql: Sql, queue: str, app: Penstock) -> None:

@@ -99,6 +99,18 @@ def test_a_batch_that_makes_no_sense_is_refused(sql: Sql, queue: str) -> None:
         sql("select pgmq.send_batch(%s, array['1', '2']::jsonb[], array['{}']::jsonb[])", queue)
 
 
+@pytest.mark.parametrize("headers", [False, True])
+def test_what_is_nested_deeper_than_any_worker_reads_is_refused(sql: Sql, queue: str, headers: bool) -> None:
+    for levels in (400, 5000):
+        deep = f'{{"n": {"[" * levels}{"]" * levels}}}'
+        texts = ["{}", deep] if headers else [deep, "{}"]
+        if levels == 5000:
+            with pytest.raises(psycopg.Error, match="nested more than 500 deep"):
+                sql("select pgmq.send(%s, %s::jsonb, %s::jsonb)", queue, *texts)
+        else:
+            assert sql("select * from pgmq.send(%s, %s::jsonb, %s::jsonb)", queue, *texts) == [(1,)]
+
+
 def test_what_is_archived_or_deleted_is_gone_from_the_queue(sql: Sql, queue: str) -> None:
     q, a = (f'pgmq."{prefix}_{queue.lower()}"' for prefix in "qa")
     headers = [Jsonb({"h": 1}), None, None, None, None]

@@ -15,6 +15,7 @@ from penstock.errors import StoreFault
 from penstock.server import Server
 from penstock.server.dashboard import files
 from penstock.server.dashboard.live import Contact, View
+from tests.engine.hand import Hand
 from tests.server.dashboard.browsing import Browser, token_of
 
 NASTY = "<script>alert('x')</script>\"'&"
@@ -97,6 +98,16 @@ async def test_jobs_are_found_by_what_the_address_says(operator: Browser, made: 
         found = ids_on(page.text)
         assert wanted <= found, path
         assert found == wanted or path == "/jobs", path
+
+
+async def test_a_job_with_what_no_reader_takes_has_its_place(operator: Browser, hand: Hand) -> None:
+    beside, id = str(hand.add()), hand.add(owner="alice")
+    worker = hand.worker()
+    worker.claim(2)
+    hand.value("select penstock.complete(%s, %s, array[1], '[{\"n\": [1e4400]}]')", worker.lease, [id])
+    for path in ("/jobs", "/jobs?state=succeeded&state=running"):
+        assert ids_on((await operator.get(path)).text) == {beside, str(id)}
+    assert "100000000" in (await operator.get(f"/jobs/{id}")).text
 
 
 @pytest.mark.parametrize("query", ["state=dead", "before=x", "since=ever", "after=yesterday", "id=zzz", "kind=%00"])

@@ -29,8 +29,12 @@ begin
   select exists (select from penstock.queues where name = v_queue.queue and fair_by is not null),
          exists (select from penstock.waiting_now where queue = v_queue.queue),
          exists (select from pgmq.notify_insert_throttle where queue_name = v_queue.queue_name),
-         exists (select from unnest(p_messages) as message where pg_column_size(message) > 480)
+         exists (select from unnest(p_messages || p_headers) as part where pg_column_size(part) > 480)
     into v_fair, v_waited, v_told, v_large;
+  -- see penstock.new_job(): deeper than the readers of any worker go
+  if v_large and exists (select from unnest(p_messages || p_headers) as part where part @? '$.**{500 to last}') then
+    raise exception 'msg: is nested more than 500 deep' using errcode = 'PS001';
+  end if;
   if v_fair then
     v_turn := penstock.take_turns(v_queue.queue, null, cardinality(p_messages));
   end if;

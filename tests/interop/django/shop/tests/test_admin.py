@@ -103,6 +103,15 @@ class TheAdmin(TestCase):
             with self.assertRaisesMessage(TypeError, "only shows it"):
                 change()
 
+    def test_shows_what_no_reader_of_json_takes(self) -> None:
+        for args in ('{"n": 1e5000}', f'{{"n": {"[" * 2000}{"]" * 2000}}}'):
+            result = tasks.noop.enqueue()
+            with connection.cursor() as cursor:
+                cursor.execute("update penstock.jobs set args = %s where id = %s", [args, result.id])
+            self.assertEqual(self.listed()[0], result.id)
+            self.assertEqual(self.client.get(f"{LIST}{result.id}/change/").status_code, 200)
+            self.assertIn("n", Job.objects.get(pk=result.id).args)
+
     def test_who_may_only_look_may_not_change(self) -> None:
         waiting = tasks.noop.enqueue()
         self.client.force_login(self.viewer)
