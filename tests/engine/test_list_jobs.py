@@ -147,6 +147,25 @@ def test_a_search_stops_after_so_many_rows_and_goes_on_from_there(hand: Hand, fi
     assert looks >= 4
 
 
+def test_a_search_that_stops_among_the_errors_of_a_job_looks_at_all_of_them(hand: Hand) -> None:
+    worker = hand.worker()
+    ids = [hand.add(max_attempts=3) for _ in range(4)]
+    for error in ("odd", "even", "even"):
+        for job in worker.claim(4):
+            worker.fail(job, error, retry_in=0)
+        hand.run(commands.Promote())
+    pages: list[UUID] = []
+    before = None
+    while True:
+        page, before, _ = hand.rows(
+            "select * from penstock.search_jobs(%s, %s, 5, p_most => 4, p_ms => 60000)", Jsonb({"error": "odd"}), before
+        )[0]
+        pages += page
+        if before is None:
+            break
+    assert pages == ids[::-1]
+
+
 def test_a_filter_cannot_smuggle_in_sql(hand: Hand, jobs: dict[str, UUID]) -> None:
     assert found(hand, {"kind": "x' or true --"}) == []
     assert found(hand, {"queue": ["x') or true --"]}) == []

@@ -13,6 +13,7 @@ language plpgsql stable
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
+set enable_hashagg = off
 set jit = off
 as $$
 declare
@@ -80,20 +81,20 @@ begin
 
   if v_by = '{}' and v_few is null and (p_filter ? 'error' or v_states = '{failed}') then
     v_source := format(
-      'select e.id, null::timestamptz as created_at,
-              %s and coalesce((select %s from penstock.all_jobs where id = e.id), false) as fits
+      'select e.id, %s and coalesce((select %s from penstock.all_jobs where id = e.id), false) as fits
          from penstock.errors as e
         where e.id >= %L %s
-        order by e.id desc, e.number desc',
-      case when p_filter ? 'error' then 'position(lower($1->>''error'') in lower(e.error->>''error'')) > 0' else 'true' end,
+        group by e.id
+        order by e.id desc',
+      case when p_filter ? 'error' then 'bool_or(position(lower($1->>''error'') in lower(e.error->>''error'')) > 0)' else 'true' end,
       penstock.filter_text(p_filter - 'error'), v_from, case when v_below is not null then format('and e.id < %L', v_below) else '' end);
   else
-    v_source := format('select id, created_at, %s as fits from penstock.all_jobs where %s order by id desc', v_fits, v_where);
+    v_source := format('select id, %s as fits from penstock.all_jobs where %s order by id desc', v_fits, v_where);
   end if;
 
   for v_row in execute v_source || ' limit $3' using p_filter, v_few, p_most + 1 loop
     v_looked := v_looked + 1;
-    if v_row.fits and v_row.id is distinct from ids[cardinality(ids)] then
+    if v_row.fits then
       if cardinality(ids) = p_limit then
         next := ids[p_limit];
         exit;
