@@ -1,5 +1,6 @@
 """Pages of the dashboard that are open in a real Chromium, while what they show changes."""
 
+import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.browser.dashboard.scene import Scene
@@ -10,13 +11,16 @@ pytestmark = IN_A_BROWSER
 expect.set_options(timeout=20_000)
 
 
-async def test_a_stream_that_is_refused_for_a_while_is_asked_for_again(shown: Scene, operator: Page) -> None:
-    """As by a proxy while the server behind it is replaced."""
+@pytest.mark.parametrize("status", [502, 404])
+async def test_a_stream_that_is_refused_for_a_while_is_asked_for_again(
+    shown: Scene, operator: Page, status: int
+) -> None:
+    """As by a proxy while the server behind it is replaced, whatever that says."""
     asked: list[str] = []
 
     async def refuse(route: Route) -> None:
         asked.append(route.request.resource_type)
-        await route.fulfill(status=502, content_type="text/html", body="Bad Gateway")
+        await route.fulfill(status=status, content_type="text/html", body="nobody is here")
 
     async def seconds_pass() -> str | None:
         await operator.clock.run_for(5000)

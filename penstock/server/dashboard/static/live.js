@@ -4,9 +4,10 @@ import { morph } from "./morph.js";
 import { tick } from "./times.js";
 
 const WORDS = { live: "live", joining: "connecting", away: "the database does not answer", over: "not live: reload the page" };
-
 const RETRY = { least: 1000, most: 60_000 }; // ms, after an answer that is no stream
-const FINAL = new Set([401, 404]);
+
+// What another try would not change. A proxy that has no server to ask may say 404 too.
+const isFinal = (answer) => [401, 404].includes(answer?.status) && answer.headers.get("content-type")?.includes("problem+json");
 
 class Live extends HTMLElement {
   #source = null;
@@ -52,7 +53,7 @@ class Live extends HTMLElement {
     const answer = await fetch(source.url).catch(() => null);
     answer?.body?.cancel();
     if (this.#source !== source) return;
-    if (FINAL.has(answer?.status)) return this.#end();
+    if (isFinal(answer)) return this.#end();
     this.#stop();
     this.#timer = setTimeout(() => { this.#timer = 0; this.#sync(); }, this.#pause);
     this.#pause = Math.min(2 * this.#pause, RETRY.most);
