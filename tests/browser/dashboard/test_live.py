@@ -40,3 +40,17 @@ async def test_who_is_signed_out_is_told_to_open_the_page_again(shown: Scene, op
     await operator.context.clear_cookies()
     await operator.evaluate("dispatchEvent(new Event('pagehide')); dispatchEvent(new Event('pageshow'))")
     await expect(live).to_have_attribute("data-state", "over")
+
+
+async def test_limits_that_somebody_else_sets_meanwhile_stay(shown: Scene, operator: Page) -> None:
+    await shown.app.queues.aset("shared", max_running=5, rate=10, rate_period=60)
+    await operator.goto(f"{shown.address}/queues/shared")
+    await operator.get_by_role("button", name="Limits").click()
+    await operator.fill("#max_running", "7")
+    await shown.app.queues.aset("shared", rate=99, max_running_per_key=2)
+    await expect(operator.locator("#rate")).to_have_value("99")
+    await expect(operator.locator("#max_running")).to_have_value("7")
+    await operator.get_by_role("button", name="Change the limits").click()
+    await expect(operator.get_by_role("status")).to_be_visible()
+    [queue] = [queue for queue in await shown.app.queues.alist() if queue.name == "shared"]
+    assert queue.settings == {"max_running": 7, "rate": 99, "rate_period": 60, "max_running_per_key": 2}

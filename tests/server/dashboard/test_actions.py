@@ -75,6 +75,11 @@ async def test_a_queue_is_paused_resumed_and_limited(operator: Browser, app: Pen
     limits = {"max_running": "3", "rate": "100", "rate_period": "60", "max_running_per_key": ""}
     await operator.do("/queues/limits", "/queues/mail", name="mail", **limits)
     assert await settings() == (False, {"max_running": 3, "rate": 100, "rate_period": 60})
+    seen = {f"seen-{key}": value for key, value in limits.items()}
+    await operator.do("/queues/limits", "/queues/mail", name="mail", **limits, **seen | {"seen-rate": "5"})
+    assert (await app.audit.alist(limit=1))[0].details == {"settings": {"rate": 100}}, "what is as it was seen stays"
+    await operator.do("/queues/limits", "/queues/mail", name="mail", **limits, **seen)
+    assert "Nothing was changed." in (await operator.get("/queues/mail")).text
     await operator.do("/queues/limits", "/queues/mail", name="mail", max_running="", rate="")
     assert (await settings())[1] == {}
     for wrong in ({"max_running": "many"}, {"max_running": "-1"}, {"rate_period": "x"}, {"name": " "}):

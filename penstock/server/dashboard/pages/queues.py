@@ -38,15 +38,19 @@ async def resume(look: Look, form: Form) -> Done:
 
 @section.action("/queues/limits")
 async def set_limits(look: Look, form: Form) -> Done:
-    """An empty field takes its limit away; one that was not sent stays."""
+    """An empty field takes its limit away; one that was not sent, or is as it was seen, stays."""
     name = _name(form)
     limits: Settings = {}
     for key, *_ in SETTINGS:
+        if form.get(key) == form.get(f"seen-{key}"):
+            continue
         if key == "rate_period":
             if form.text(key) is not None:
                 limits["rate_period"] = _seconds(key, form)
-        elif key in form:
+        else:
             limits[key] = form.whole_number(key)  # type: ignore[literal-required]
+    if not limits:
+        return Done("Nothing was changed.", _path(name))
     await look.operator.aset_queue(name, **limits)
     return Done(f"The limits of {name} are changed.", _path(name))
 

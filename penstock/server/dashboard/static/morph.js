@@ -3,7 +3,8 @@
 const ours = (node) => node.nodeType === 1 && node.hasAttribute("data-drawn"); // made by a script, not by the server
 const key = (node) => (node.nodeType === 1 ? node.dataset.key || node.id || null : null);
 const alike = (one, other) => one.nodeType === other.nodeType && one.nodeName === other.nodeName;
-const KEPT = new Set(["open", "checked", "value", "hidden"]);
+const KEPT = new Set(["open", "checked", "hidden"]);
+const typed = (node) => "defaultValue" in node && node.value !== node.defaultValue;
 
 export function morph(target, html) {
   const template = document.createElement("template");
@@ -49,12 +50,14 @@ function patch(old, fresh) {
     return;
   }
   if (old.isEqualNode(fresh)) return;
+  const keeps = (name) => KEPT.has(name) || (name === "value" && typed(old));
   for (const { name, value } of fresh.attributes) {
-    if (!KEPT.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (keeps(name) || old.getAttribute(name) === value) continue;
+    old.setAttribute(name, value);
+    if (name === "value" && "defaultValue" in old) old.value = value;
   }
   for (const { name } of [...old.attributes]) {
-    if (!KEPT.has(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+    if (!keeps(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
   }
-  if (old.nodeName === "PROGRESS") old.value = fresh.value;
   children(old, fresh);
 }
