@@ -1,7 +1,7 @@
 """Contexts of a run without a queue: steps and outputs are kept in memory, only a transaction is real."""
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -92,6 +92,18 @@ class Notes:
     artifacts: dict[str, bytes] = field(default_factory=dict)
     called: dict[UUID, NewJob] = field(default_factory=dict)
 
+    def time(self) -> datetime:
+        return self.now
+
+    def beside_each_other(self, jobs: Iterable[NewJob]) -> Iterator[NewJob]:
+        """Each begins now, and when the last one has ended it is as late as that."""
+        begin = end = self.now
+        for job in jobs:
+            self.now = begin
+            yield job
+            end = max(end, self.now)
+        self.now = end
+
     def answer(self, command: Command[Any]) -> Any:
         """What an engine would say of the job's steps."""
         match command:
@@ -109,7 +121,7 @@ class Notes:
         """What a job that waits finds when it comes back; None when that would never come."""
         found: dict[str, Any] = {}
         if step.kind == "sleep":
-            self.now = step.until or self.now + timedelta(seconds=step.seconds or 0)
+            self.now = max(self.now, step.until or self.now + timedelta(seconds=step.seconds or 0))
         elif step.kind == "approval":
             answer = self.answers.get(step.about["question"])
             if isinstance(answer, Approval):
@@ -123,7 +135,7 @@ class Notes:
             name, key = step.event or "", step.key or ""
             kept = next((each for each in (self.events.get((name, key)), self.events.get(name)) if each), None)
             if kept:
-                found = {"payload": loads(encode_output(kept.pop(0)))}
+                found = {"payload": kept.pop(0)}
         if found:
             found.setdefault("emitted_at", self.now)
         elif step.kind != "sleep":
@@ -188,11 +200,11 @@ class InlineContext(Context):
         return True
 
     async def now(self) -> datetime:
-        return await self.step(self._replay.names.in_order("now"), lambda: self._notes.now)
+        return await self.step(self._replay.names.in_order("now"), self._notes.time)
 
     async def _ask(self, command: Command[T]) -> T:
         if isinstance(command, commands.Suspend) and command.step.kind == "call":
-            called = [self._notes.called[id] for id in command.step.ids or ()]
+            called = self._notes.beside_each_other(self._notes.called[id] for id in command.step.ids or ())
             output = {"jobs": [await self._of_called(job) for job in called]}
             return cast("T", commands.SuspendedJob(JobState.RUNNING, output=output))
         return cast("T", self._notes.answer(command))
@@ -237,11 +249,11 @@ class SyncInlineContext(SyncContext):
         return True
 
     def now(self) -> datetime:
-        return self.step(self._replay.names.in_order("now"), lambda: self._notes.now)
+        return self.step(self._replay.names.in_order("now"), self._notes.time)
 
     def _ask(self, command: Command[T]) -> T:
         if isinstance(command, commands.Suspend) and command.step.kind == "call":
-            called = [self._notes.called[id] for id in command.step.ids or ()]
+            called = self._notes.beside_each_other(self._notes.called[id] for id in command.step.ids or ())
             output = {"jobs": [self._of_called(job) for job in called]}
             return cast("T", commands.SuspendedJob(JobState.RUNNING, output=output))
         return cast("T", self._notes.answer(command))

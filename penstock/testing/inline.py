@@ -16,7 +16,7 @@ from penstock.handler import Handler
 from penstock.job import ClaimedJob, JobState, NewJob, PreparedJob, new_job_id
 from penstock.job_options import Options
 from penstock.json import MAX_PAYLOAD, encode_output, from_builtin, loads, return_type
-from penstock.outcome import OUTCOMES, Outcome
+from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
 from penstock.wait_results import Approval
 from penstock.worker.calling import one_for_each
@@ -67,11 +67,14 @@ class Script:
     ) -> "Script":
         if now is not None and now.tzinfo is None:
             raise InvalidInput("now", "needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
-        if any(isinstance(answer, Approval) and answer.at.tzinfo is None for answer in (answers or {}).values()):
-            raise InvalidInput("answers", "at: needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
+        for question, answer in (answers or {}).items():
+            if not isinstance(answer, bool | Approval):
+                raise InvalidInput("answers", f"{question!r} must be True, False or an Approval, not {answer!r}")
+            if isinstance(answer, Approval) and answer.at.tzinfo is None:
+                raise InvalidInput("answers", "at: needs a time zone, e.g. datetime(2026, 1, 31, tzinfo=UTC)")
         all_given = {"events": events, "answers": answers, "results": results, "now": now}
         return cls(
-            {_named(name): list(payloads) for name, payloads in (events or {}).items()},
+            {_named(name): _payloads(name, given) for name, given in (events or {}).items()},
             dict(answers or {}),
             results or {},
             now or datetime.now(UTC),
@@ -101,7 +104,7 @@ def run_inline(
     Sleeps take no time: `ctx.now()` and the run's `ended_at` are as late as they would be, from `now` on. `events` has
     a list of payloads for each event, or for (event, key), and `answers` what people say to each question; what waits
     for anything else times out, or ends the run as Suspended. Handlers that it calls are run here too, but those whose
-    kind is in `results`: what that says they return, or an exception that they raise.
+    kind is in `results`: what that says they return, or an exception, a Cancel or a Fail that they raise.
 
     ```python
     from penstock.testing import run_inline
@@ -198,13 +201,19 @@ class _InlineCall(Generic[R]):
         if job.kind in self._script.results:
             return _scripted(self._script.results[job.kind])
         call = self._of_called(job)
-        return self._given_by(asyncio.run(call.arun()) if call.is_async else call.run())
+        try:
+            return _given_by(asyncio.run(call.arun()) if call.is_async else call.run())
+        finally:
+            self._notes.now = call.ended_at
 
     async def _arun_called(self, job: NewJob) -> Any:
         if job.kind in self._script.results:
             return _scripted(self._script.results[job.kind])
         call = self._of_called(job)
-        return self._given_by(await call.arun() if call.is_async else await asyncio.to_thread(call.run))
+        try:
+            return _given_by(await call.arun() if call.is_async else await asyncio.to_thread(call.run))
+        finally:
+            self._notes.now = call.ended_at
 
     def _of_called(self, job: NewJob) -> "_InlineCall[Any]":
         function = job.function if isinstance(job, PreparedJob) else None
@@ -218,11 +227,9 @@ class _InlineCall(Generic[R]):
         script = replace(self._script, now=self._notes.now, given={})
         return _InlineCall(handler, (), loads(job.args), (), None, 1, script)
 
-    def _given_by(self, run: "InlineRun[Any]") -> Any:
-        if run.outcome is not None:
-            raise run.outcome
-        self._notes.now = max(self._notes.now, run.ended_at)
-        return run.output
+    @property
+    def ended_at(self) -> datetime:
+        return self._notes.now
 
     def _with(self, ctx: JobContext) -> list[Any]:
         return [ctx, *self._args] if self._handler.arguments.takes_context else self._args
@@ -242,6 +249,18 @@ class _InlineCall(Generic[R]):
 
 def _named(event: str | tuple[str, Key]) -> str | tuple[str, str]:
     return event if isinstance(event, str) else (event[0], checked_key(event[1]))
+
+
+def _payloads(event: str | tuple[str, Key], given: object) -> list[Any]:
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise InvalidInput("events", f"{event!r} must have a list of payloads, not {given!r}")
+    return [_through_json(each, "events") for each in given]
+
+
+def _given_by(run: InlineRun[Any]) -> Any:
+    if run.outcome is not None:
+        raise run.outcome
+    return run.output
 
 
 def _refuse_unclear(handler: Handler[..., Any], given: Mapping[str, bool]) -> None:
@@ -266,7 +285,7 @@ def _only(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 
 def _scripted(result: object) -> object:
-    if isinstance(result, Exception):
+    if isinstance(result, (Exception, Cancel, Fail)):
         raise result
     return result
 
@@ -275,8 +294,8 @@ def _of_one_job(result: Any) -> Any:
     return result if isinstance(result, (Exception, *OUTCOMES)) else _through_json(result)
 
 
-def _through_json(value: object) -> Any:
-    return loads(encode_output(value))
+def _through_json(value: object, name: str = "output") -> Any:
+    return loads(encode_output(value, name))
 
 
 def _earlier(output: object) -> Earlier:

@@ -77,6 +77,77 @@ async def test_results_of_called_handlers_are_told_or_they_are_run(app: Penstock
         run_inline(total, most=1, now=datetime(2026, 1, 1))
 
 
+def test_the_clock_is_a_time_and_never_goes_back(app: Penstock) -> None:
+    @app.job
+    async def wait(ctx: Context) -> list[bool]:
+        later = await ctx.now() + timedelta(days=1)
+        await ctx.sleep(until=later)
+        await ctx.sleep(until=START)
+        return [await ctx.now() == later]
+
+    @app.job
+    def wait_in_thread(ctx: SyncContext) -> list[bool]:
+        later = ctx.now() + timedelta(days=1)
+        ctx.sleep(until=later)
+        ctx.sleep(until=START)
+        return [ctx.now() == later]
+
+    for handler in (wait, wait_in_thread):
+        run = run_inline(handler, now=START)
+        assert (run.output, run.ended_at) == ([True], START + timedelta(days=1))
+
+
+def test_called_handlers_run_beside_each_other_also_those_that_fail(app: Penstock) -> None:
+    @app.job
+    async def nap(ctx: Context, hours: int) -> None:
+        await ctx.sleep(hours=hours)
+        if hours == 5:
+            raise ValueError(hours)
+
+    @app.job
+    async def wait(ctx: Context) -> datetime:
+        await ctx.gather(*(nap.prepare(hours) for hours in (1, 5, 2)), return_exceptions=True)
+        return await ctx.now()
+
+    @app.job
+    def wait_in_thread(ctx: SyncContext) -> datetime:
+        ctx.gather(*(nap.prepare(hours) for hours in (1, 5, 2)), return_exceptions=True)
+        return ctx.now()
+
+    for handler in (wait, wait_in_thread):
+        assert run_inline(handler, now=START).output == START + timedelta(hours=5)
+
+
+def test_what_is_told_wrongly_is_refused_by_its_name(app: Penstock) -> None:
+    @app.job
+    async def ask(ctx: Context) -> object:
+        return [await ctx.wait_for("paid"), bool(await ctx.approve("Ok?"))]
+
+    for wrong in ({"amount": 1}, "abc", 5):
+        with pytest.raises(InvalidInput, match="events: 'paid' must have a list of payloads"):
+            run_inline(ask, events={"paid": wrong})  # type: ignore[dict-item]
+    with pytest.raises(InvalidInput, match="events: a object has no JSON form"):
+        run_inline(ask, events={"paid": [object()]})
+    with pytest.raises(InvalidInput, match=r"answers: 'Ok\?' must be True, False or an Approval, not 'yes'"):
+        run_inline(ask, answers={"Ok?": "yes"})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("ending", [Cancel("not needed"), Fail("refused"), ValueError("odd")])
+def test_a_called_handler_may_be_told_to_end_in_each_way(app: Penstock, ending: BaseException) -> None:
+    @app.job
+    def end() -> int:
+        return 1
+
+    @app.job
+    async def ask(ctx: Context) -> list[str | None]:
+        with pytest.raises(CallFailed) as failed:
+            await ctx.call(end)
+        return [failed.value.state, failed.value.error]
+
+    state = "cancelled" if isinstance(ending, Cancel) else "failed"
+    assert run_inline(ask, results={"end": ending}).output == [state, str(ending)]
+
+
 @pytest.mark.parametrize("ending", [Cancel("not needed"), Fail("refused"), ValueError("odd")])
 def test_what_became_of_a_called_job_is_told_as_a_worker_would(url: str, ending: BaseException) -> None:
     with Penstock(url) as app:
