@@ -37,6 +37,7 @@ class Site:
     sign_in: SignIn
     website: sites.Site
     """To be bookmarked."""
+    files: Path
 
     def link(self, path: str) -> str:
         """As `penstock up` prints it."""
@@ -54,4 +55,4 @@ async def site(url: str, files: Path) -> AsyncIterator[Site]:
             sign_in = server.server.sign_in
             assert sign_in is not None
             assert sign_in.org == ORG
-            yield Site(server, sign_in, website)
+            yield Site(server, sign_in, website, files)

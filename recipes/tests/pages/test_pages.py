@@ -82,6 +82,27 @@ async def test_exports(tab: Page, recipes: Site) -> None:
     await expect(tab.get_by_text("Nothing yet.")).to_be_visible()
 
 
+async def test_an_export_that_failed_says_why_and_when_it_is_tried_again(tab: Page, recipes: Site) -> None:
+    """Files cannot be stored: where their folder was there is a file."""
+    await open_page(tab, recipes, "/exports")
+    aside = recipes.files.with_name("aside")
+    recipes.files.mkdir(exist_ok=True)
+    recipes.files.rename(aside)
+    try:
+        recipes.files.write_text("")
+        await tab.get_by_role("button", name="Make the PDF").click()
+        said = "the file could not be stored: the storage does not answer or refuses it; attempt 2 of 5 is at "
+        await expect(tab.locator("#current .wrong")).to_contain_text(said)
+        await expect(tab.get_by_text("internal error")).to_be_hidden()
+        await check_looks(tab)
+        await tab.get_by_role("button", name="Cancel").click()
+        await expect(tab.locator("penstock-progress")).to_have_attribute("data-state", "cancelled")
+        await expect(tab.locator("#current .wrong")).to_be_empty()
+    finally:
+        recipes.files.unlink()
+        aside.rename(recipes.files)
+
+
 async def test_readings(tab: Page, recipes: Site) -> None:
     await open_page(tab, recipes, "/readings")
     await tab.get_by_role("button", name="Begin the reading").click()

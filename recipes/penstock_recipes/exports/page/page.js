@@ -46,13 +46,29 @@ function fill(chosen) {
 
 function follow(job, label) {
   const progress = h("penstock-progress", { job, label, cancel: true, retry: true, links: "none" });
+  const trouble = h("p", { class: "wrong", role: "status" });
+  let told = 0;
+  const tell = async ({ detail: { state, attempt } }) => {
+    const turn = ++told;
+    const failed = attempt > 0 && ["scheduled", "ready", "failed"].includes(state);
+    const words = failed ? await whyFailed(job) : "";
+    if (turn === told) trouble.textContent = words;
+  };
+  for (const each of ["progress", "failed", "succeeded", "cancelled"]) progress.addEventListener(each, tell);
   progress.addEventListener("succeeded", async ({ detail }) => {
     await showResult(detail);
     await showEarlier();
   });
-  current.replaceChildren(progress);
+  current.replaceChildren(progress, trouble);
   current.hidden = false;
   if (matchMedia("(width < 60rem)").matches) current.scrollIntoView({ behavior: "smooth" });
+}
+
+/** In the words of exports, and when it is tried again: of a job in general only that something failed may be told. */
+async function whyFailed(job) {
+  const { data } = await request(`api/v1/export/job/${job}`);
+  const again = data.status === "pending" ? `; attempt ${data.attempts + 1} of ${data.maxAttempts} is at ${moment(data.runAfter)}` : "";
+  return data.error ? `${data.error}${again}` : "";
 }
 
 async function showResult(job) {
