@@ -1547,8 +1547,8 @@ CREATE FUNCTION penstock.scale_of(p_queue text) RETURNS TABLE(paused boolean, re
     SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
--- Name: search_jobs(jsonb, uuid, integer, integer, integer); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.search_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_most integer DEFAULT 20000, p_ms integer DEFAULT 50) RETURNS TABLE(ids uuid[], next uuid, back_to timestamp with time zone)
+-- Name: search_jobs(jsonb, uuid, integer, integer, integer, uuid); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.search_jobs(p_filter jsonb DEFAULT '{}'::jsonb, p_before uuid DEFAULT NULL::uuid, p_limit integer DEFAULT 50, p_most integer DEFAULT 20000, p_ms integer DEFAULT 50, p_after uuid DEFAULT NULL::uuid) RETURNS TABLE(ids uuid[], next uuid, back_to timestamp with time zone)
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -3983,9 +3983,9 @@ GRANT ALL ON FUNCTION penstock.running_jobs(p_queue text, p_lease bigint) TO ser
 REVOKE ALL ON FUNCTION penstock.scale_of(p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.scale_of(p_queue text) TO service_role;
 
--- Name: FUNCTION search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer) TO service_role;
+-- Name: FUNCTION search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, p_after uuid); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, p_after uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.search_jobs(p_filter jsonb, p_before uuid, p_limit integer, p_most integer, p_ms integer, p_after uuid) TO service_role;
 
 -- Name: FUNCTION set_expiry(p_lease bigint, p_expires_at timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.set_expiry(p_lease bigint, p_expires_at timestamp with time zone) FROM PUBLIC;

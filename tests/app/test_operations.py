@@ -1,5 +1,7 @@
 """What operators do to one job or to many, and the line that each leaves."""
 
+from typing import Literal
+
 import pytest
 
 from penstock import Handler, InvalidInput, JobState, Penstock
@@ -79,6 +81,17 @@ def test_many_jobs_are_changed_in_chunks_and_whoever_takes_over_repeats_nothing(
     assert (found.state, found.done) == ("done", MANY)
     assert newer.refresh().state is JobState.READY
     assert [(line.action, line.jobs) for line in app.audit.list()] == [("cancel done", MANY), ("cancel", None)]
+
+
+@pytest.mark.parametrize("action", ["move", "set_priority"])
+def test_many_jobs_that_are_moved_or_get_another_priority_keep_their_order(
+    app: Penstock, send: Send, action: Literal["move", "set_priority"]
+) -> None:
+    ids = [job.id for job in send.enqueue_many([{"to": n} for n in range(MANY)])]
+    app.operator("ada").change(action, {"queue": "slow", "priority": 9}, kind="send")
+    assert go_on(app) == 3
+    queue = "slow" if action == "move" else "default"
+    assert [job.id for job in Worker(app, queue).claim(MANY)] == ids
 
 
 def test_an_operation_under_way_can_be_cancelled(app: Penstock, send: Send) -> None:

@@ -1,12 +1,13 @@
 -- A page of jobs, live and finished, newest first, by a filter (see list_jobs) that need have no index: walks from p_before back by
 -- the order of ids and stops when the page is full, when p_most rows were looked at or when p_ms are over, so that it takes no
 -- longer over ten million jobs than over a few. `next` is where to go on, null when all was looked through; `back_to` says how far
--- it came.
+-- it came. With p_after it walks from there on, oldest first.
 --   What has an index that is ordered by id is walked by that: owner, org, failures of a queue. Failures of all queues, and what
 --   an error says, along the errors. Running, scheduled and blocked jobs, and those of a flow, are taken as they are when they are
 --   few: they may be the oldest of a million.
 create or replace function penstock.search_jobs(
-  p_filter jsonb default '{}', p_before uuid default null, p_limit int default 50, p_most int default 20000, p_ms int default 50
+  p_filter jsonb default '{}', p_before uuid default null, p_limit int default 50, p_most int default 20000, p_ms int default 50,
+  p_after uuid default null
 )
 returns table (ids uuid[], next uuid, back_to timestamptz)
 language plpgsql stable
@@ -30,6 +31,8 @@ declare
   v_by jsonb;
   v_fits text;
   v_where text;
+  v_range text;
+  v_order text := case when p_after is null then 'desc' else 'asc' end;
   v_few uuid[];
   v_source text;
   v_row record;
@@ -55,10 +58,7 @@ begin
     || case when v_states <@ '{succeeded,failed,cancelled}' then ' and finished_at is not null'
             when not v_states && '{succeeded,failed,cancelled}' then ' and finished_at is null'
             else '' end;
-  if v_below is not null then
-    v_where := v_where || format(' and id < %L', v_below);
-  end if;
-  v_where := v_where || format(' and id >= %L', v_from);
+  v_range := concat(format('id >= %L', v_from), ' and id < ' || quote_literal(v_below), ' and id > ' || quote_literal(p_after));
 
   if p_filter ? 'parent' then
     v_few := array(
@@ -83,13 +83,13 @@ begin
     v_source := format(
       'select e.id, %s and coalesce((select %s from penstock.all_jobs where id = e.id), false) as fits
          from penstock.errors as e
-        where e.id >= %L %s
+        where %s
         group by e.id
-        order by e.id desc',
+        order by e.id %s',
       case when p_filter ? 'error' then 'bool_or(position(lower($1->>''error'') in lower(e.error->>''error'')) > 0)' else 'true' end,
-      penstock.filter_text(p_filter - 'error'), v_from, case when v_below is not null then format('and e.id < %L', v_below) else '' end);
+      penstock.filter_text(p_filter - 'error'), v_range, v_order);
   else
-    v_source := format('select id, %s as fits from penstock.all_jobs where %s order by id desc', v_fits, v_where);
+    v_source := format('select id, %s as fits from penstock.all_jobs where %s and %s order by id %s', v_fits, v_where, v_range, v_order);
   end if;
 
   for v_row in execute v_source || ' limit $3' using p_filter, v_few, p_most + 1 loop
