@@ -21,6 +21,7 @@ _WORDS = {
     Stays.FLOW: "{} of flows",
     Stays.BEGUN: "{} begun and waiting",
     Stays.SCHEDULE: "{} of schedules",
+    Stays.REFUSED: "{} refused",
     Stays.NEW: "{} that came meanwhile, for which the same command goes on",
 }
 

@@ -1,6 +1,7 @@
 """Moving a queue from one engine to another: what an engine must do for that, and the order that loses and doubles
 nothing, wherever it is interrupted."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,8 @@ from penstock.job import NewJob
 
 if TYPE_CHECKING:
     from penstock.engine.protocol import Engine
+
+log = logging.getLogger("penstock.move")
 
 CHUNK = 500
 
@@ -26,6 +29,8 @@ class Stays(StrEnum):
     """It has begun and waits, with steps that are remembered here."""
     SCHEDULE = "schedule"
     """The next of a schedule of BullMQ's, which adds one after the other."""
+    REFUSED = "refused"
+    """It is none that could be here, or there."""
     NEW = "new"
     """It came after the last look."""
 
@@ -54,6 +59,9 @@ class Moved:
 
 
 class Mover(Protocol):
+    refusals: tuple[type[Exception], ...]
+    """What `take_in` raises of a job that cannot be here."""
+
     def waiting(self, queue: str) -> int:
         """How many there are to move, or still here."""
         ...
@@ -64,7 +72,7 @@ class Mover(Protocol):
 
     def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
         """Jobs of the queue that have not started, put where no worker reaches them; first those that an earlier move
-        has put there. They stay there until they are let go."""
+        has put there. They stay there until they are let go, or given back."""
         ...
 
     def take_in(self, queue: str, jobs: Sequence[MovedJob]) -> None:
@@ -75,6 +83,10 @@ class Mover(Protocol):
         """Removes jobs that are held, and leaves no record of them."""
         ...
 
+    def give_back(self, queue: str, ids: Sequence[UUID]) -> None:
+        """Puts jobs that are held back where they were, and holds them no more."""
+        ...
+
 
 def move(source: "Engine", target: "Engine", queue: str, tell: Callable[[int], None] = lambda _: None) -> Moved:
     """Put aside here, added there, removed here: whoever is killed in between repeats a step that was done, and a job
@@ -82,8 +94,25 @@ def move(source: "Engine", target: "Engine", queue: str, tell: Callable[[int], N
     out, into = source.mover(), target.mover()
     moved = 0
     while held := out.hold(queue, CHUNK):
-        into.take_in(queue, held)
-        out.let_go(queue, [each.job.id for each in held])
-        moved += len(held)
+        refused = _refused(into, queue, held)
+        if refused:
+            for id, why in refused.items():
+                log.warning("job %s stays: %s", id, why)
+            out.give_back(queue, list(refused))
+        taken = [each.job.id for each in held if each.job.id not in refused]
+        out.let_go(queue, taken)
+        moved += len(taken)
         tell(moved)
     return Moved(moved, out.staying(queue))
+
+
+def _refused(into: Mover, queue: str, held: Sequence[MovedJob]) -> dict[UUID, Exception]:
+    """Those that cannot be taken in, by halves: the others are then there."""
+    try:
+        into.take_in(queue, held)
+    except into.refusals as error:
+        if len(held) == 1:
+            return {held[0].job.id: error}
+        half = len(held) // 2
+        return _refused(into, queue, held[:half]) | _refused(into, queue, held[half:])
+    return {}

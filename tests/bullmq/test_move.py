@@ -303,7 +303,7 @@ async def test_of_a_delayed_job_that_is_removed_before_it_is_taken_nothing_is_le
     many = Session.many
 
     async def when_it_is_gone(self: Session, asked: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
-        if any(call.script == "takeThis" for call in asked):
+        if any(call.script == "putAside" for call in asked):
             await many(self, [calls.remove(self.keys("default"), str(gone.id))])
         return await many(self, asked, together=together)
 

@@ -141,6 +141,6 @@ async def test_a_handler_that_asks_for_what_is_missing_hears_what_to_do() -> Non
 def test_every_refusal_names_a_capability() -> None:
     named = set()
     for path in Path(penstock.__file__).parent.rglob("*.py"):
-        named |= set(re.findall(r'(?:EngineCannot|cannot)\(\s*"(\w+)"', path.read_text("utf-8")))
+        named |= set(re.findall(r'\b(?:EngineCannot|cannot)\(\s*"(\w+)"', path.read_text("utf-8")))
     assert named <= FIELDS
     assert named >= {"transactions", "catch_up", "quotas", "users"}

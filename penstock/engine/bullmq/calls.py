@@ -84,11 +84,21 @@ def take_next(keys: QueueKeys, token: str, lock_ms: int) -> RedisCall:
     )
 
 
-def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int, *, due: str | None = None) -> RedisCall:
-    """Ours: a job that has not started, out of whatever it waits in, into these hands. When a delayed one was to run is
-    remembered in its field `due`."""
+def take_this(keys: QueueKeys, id: str, token: str, lock_ms: int) -> RedisCall:
+    """Ours: a job that has not started, out of whatever it waits in, into these hands."""
     parts = keys.all("wait", "paused", "delayed", "prioritized", "waiting-children", "active")
-    return _script("takeThis", [*parts, keys[id], keys.lock(id)], id, token, lock_ms, *([due] if due else []))
+    return _script("takeThis", [*parts, keys[id], keys.lock(id)], id, token, lock_ms)
+
+
+def put_aside(keys: QueueKeys, place: str, id: str, moving: str) -> RedisCall:
+    """Ours: a job that is to move elsewhere, out of where it waits; `moving` is the list of those, and a field."""
+    return _script("putAside", [*keys.all(place, "waiting-children", moving), keys[id]], id, place, moving, now_ms())
+
+
+def put_back(keys: QueueKeys, id: str, moving: str) -> RedisCall:
+    """Ours: one that is not to move after all, back to where it waited."""
+    parts = keys.all(moving, "waiting-children", "wait", "prioritized", "delayed", "marker")
+    return _script("putBack", [keys[id], *parts], id, moving)
 
 
 def finish(

@@ -1,9 +1,10 @@
-"""Moving jobs out of BullMQ and in. What is held is active under a lock of the move's own: no worker takes it, and none
-finds it stalled."""
+"""Moving jobs out of BullMQ and in. What is held waits as if for children, of which it has none: no worker takes it,
+and no limit counts it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,15 +18,13 @@ from penstock.engine.bullmq.portal import Portal
 from penstock.engine.bullmq.queues import meet
 from penstock.engine.bullmq.record import ERRORS, SNOOZES, Record, moment, record_of
 from penstock.engine.bullmq.session import Session
-from penstock.engine.mover import CHUNK, MovedJob, Stays
+from penstock.engine.mover import CHUNK, MovedJob, Stays, log
+from penstock.errors import EngineCannot
 from penstock.job import NewJob
 
-_TOKEN = "penstock:move"  # noqa: S105 - of a lock
-_LOCK = 7 * 24 * 3600 * 1000
-"""Milliseconds in which a move that was interrupted must be taken up again."""
-
 _REMEMBERED = 8 * 24 * 3600
-"""Seconds, longer than that: what was moved here may have ended, and been purged, before the move goes on."""
+"""Seconds in which a move that was interrupted must be taken up again: what was moved here may have ended, and been
+purged, before it goes on."""
 
 _PLACES = ("wait", "paused", "prioritized", "delayed")
 _OF_FLOW = ("parentKey", "defa")
@@ -34,10 +33,16 @@ _OF_FLOW = ("parentKey", "defa")
 _CHILDREN = ("processed", "failed", "unsuccessful")
 """Beside a job that has waited for others: what has become of them. It would come over without."""
 
-_RUN_AT = "ps:run_at"
+_HELD = "ps:moving"
+"""The list of what is held, and a field of each: where it was, and its score there."""
+
+_UNREADABLE = (ValueError, TypeError, AttributeError, OverflowError)
+"""What is raised where somebody else has written what a job has elsewhere."""
 
 
 class BullmqMover:
+    refusals: tuple[type[Exception], ...] = (EngineCannot, *_UNREADABLE)
+
     def __init__(self, session: Callable[[], Session], portal: Portal) -> None:
         self._session = session
         self._portal = portal
@@ -45,6 +50,7 @@ class BullmqMover:
         """By the key of a list: jobs at its front that stay."""
         self._own: dict[UUID, str] = {}
         """What those are called in their queue that are called otherwise elsewhere."""
+        self._refused: set[str] = set()
 
     def waiting(self, queue: str) -> int:
         return self._portal.run(self._waiting(queue))
@@ -60,6 +66,9 @@ class BullmqMover:
 
     def let_go(self, queue: str, ids: Sequence[UUID]) -> None:
         self._portal.run(self._let_go(queue, ids))
+
+    def give_back(self, queue: str, ids: Sequence[UUID]) -> None:
+        self._portal.run(self._give_back(queue, [self._own[id] for id in ids]))
 
     async def _waiting(self, queue: str) -> int:
         keys = self._session().keys(queue)
@@ -85,48 +94,63 @@ class BullmqMover:
         parts = [plain("EXISTS", *(f"{keys[id]}:{part}" for part in _CHILDREN)) for id in ids]
         had_children = await self._session().many(parts)
         return {
-            id: Stays.SCHEDULE if schedule else Stays.FLOW if any(of_flow) or children else Stays.NEW
+            id: Stays.SCHEDULE
+            if schedule
+            else Stays.FLOW
+            if any(of_flow) or children
+            else Stays.REFUSED
+            if id in self._refused
+            else Stays.NEW
             for id, (name, schedule, *of_flow), children in zip(ids, said, had_children, strict=True)
             if name is not None
         }
 
     async def _hold(self, queue: str, limit: int) -> list[MovedJob]:
-        held = await self._held(queue)
-        if not held:
-            await self._put_aside(queue, limit)
-            held = await self._held(queue)
-        if not held:
-            # where workers have taken of those that were passed, others have moved up to their places
+        if held := await self._held(queue):
+            return held
+        # twice: where workers have taken of those that were passed, others have moved up to their places
+        for _ in range(2):
+            while await self._put_aside(queue, limit):
+                if held := await self._held(queue):
+                    return held
             self._passed.clear()
-            await self._put_aside(queue, limit)
-            held = await self._held(queue)
-        moved = [_moved(record) for record in held]
-        self._own = {each.job.id: record.id for each, record in zip(moved, held, strict=True)}
-        return moved
+        return []
 
-    async def _held(self, queue: str) -> list[Record]:
-        session, keys = self._session(), self._session().keys(queue)
-        active = await session.one(plain("LRANGE", keys["active"], 0, -1))
-        locks = await session.many([plain("GET", keys.lock(id)) for id in active])
-        ids = [id for id, lock in zip(active, locks, strict=True) if lock == _TOKEN]
+    async def _held(self, queue: str) -> list[MovedJob]:
+        """In the order in which they were put aside. What is no job of ours goes back."""
+        session, key = self._session(), self._session().keys(queue)[_HELD]
+        ids = await session.one(plain("LRANGE", key, 0, -1))
         records = await self._records(queue, ids)
-        # the first to be held is last in the list
-        return records[::-1]
+        held = {}
+        for id in ids:
+            record = records.get(id)
+            if record is None or "finishedOn" in record.fields:
+                # somebody has cancelled it meanwhile
+                await session.one(plain("LREM", key, 0, id))
+                continue
+            try:
+                held[id] = _moved(record)
+            except _UNREADABLE as error:
+                log.warning("job %s stays: %s", record.uuid, error)
+                await self._give_back(queue, [id])
+        self._own = {moved.job.id: id for id, moved in held.items()}
+        return list(held.values())
 
-    async def _records(self, queue: str, ids: Sequence[str]) -> list[Record]:
+    async def _records(self, queue: str, ids: Sequence[str]) -> dict[str, Record]:
         keys = self._session().keys(queue)
         hashes = await self._session().many([plain("HGETALL", keys[id]) for id in ids])
-        return [record_of(queue, id, fields) for id, fields in zip(ids, hashes, strict=True) if fields]
+        return {id: record_of(queue, id, fields) for id, fields in zip(ids, hashes, strict=True) if fields}
 
-    async def _put_aside(self, queue: str, limit: int) -> None:
-        keys = self._session().keys(queue)
+    async def _put_aside(self, queue: str, limit: int) -> int:
+        """How many."""
+        keys, aside = self._session().keys(queue), 0
         for place in _PLACES:
-            while limit > 0 and (page := await self._page(keys, place, limit)):
+            while aside < limit and (page := await self._page(keys, place, limit - aside)):
                 why = await self._why_they_stay(keys, page)
                 free = [id for id in page if why.get(id) is Stays.NEW]
-                await self._session().many([calls.take_this(keys, id, _TOKEN, _LOCK, due=_RUN_AT) for id in free])
-                limit -= len(free)
+                aside += sum(await self._session().many([calls.put_aside(keys, place, id, _HELD) for id in free]))
                 self._passed[keys[place]] += len(page) - len(free)
+        return aside
 
     async def _page(self, keys: QueueKeys, place: str, limit: int) -> list[str]:
         """The next of a list, those that are to run first before the others."""
@@ -170,24 +194,33 @@ class BullmqMover:
 
     async def _let_go(self, queue: str, ids: Sequence[UUID]) -> None:
         session, keys = self._session(), self._session().keys(queue)
-        for id in (self._own.get(each, str(each)) for each in ids):
-            if await session.one(plain("GET", keys.lock(id))) == _TOKEN:
-                # and the note that it has come: it may come back
-                gone = plain("DEL", keys.lock(id), calls.moved_key(keys, id))
-                await session.many([gone, calls.remove(keys, id)], together=True)
+        for id in (self._own[each] for each in ids):
+            # and the note that it has come: it may come back
+            gone = [plain("LREM", keys[_HELD], 0, id), plain("DEL", calls.moved_key(keys, id))]
+            await session.many([calls.remove(keys, id), *gone], together=True)
+
+    async def _give_back(self, queue: str, ids: Sequence[str]) -> None:
+        self._refused.update(ids)
+        keys = self._session().keys(queue)
+        await self._session().many([calls.put_back(keys, id, _HELD) for id in ids])
 
 
 def _moved(record: Record) -> MovedJob:
-    run_at = record.fields.get(_RUN_AT)
     created_at = moment(record.fields.get("timestamp") or 0)
     id = as_v7(record.uuid, int(created_at.timestamp() * 1000))
     ours: dict[str, Any] = {name: record.about.get(name) for name in OURS if name != "rollup"}
     job = NewJob(
         id=id, kind=record.kind, queue=record.queue, args=record.args_json.encode(),
-        priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=moment(run_at) if run_at else None,
+        priority=from_bullmq(int(record.fields.get("priority") or 0)), run_at=_run_at(record),
         max_attempts=record.max_attempts, **ours,
     )  # fmt: skip
     return MovedJob(job, record.attempts_made(), record.snoozes, created_at, [*_errors(record)])
+
+
+def _run_at(record: Record) -> datetime | None:
+    place, _, score = record.fields[_HELD].partition(" ")
+    # of BullMQ's scores of delayed jobs there are 4096 in a millisecond
+    return moment(int(score) // 4096) if place == "delayed" else None
 
 
 def _errors(record: Record) -> Iterator[dict[str, Any]]:

@@ -23,7 +23,7 @@ from penstock.errors import InvalidInput
 if TYPE_CHECKING:
     from bullmq import Queue
 
-_OURS = ("takeThis", "remember", "carryOn", "holdKey", "waitAgain", "noteMoved")
+_OURS = ("takeThis", "remember", "carryOn", "holdKey", "waitAgain", "noteMoved", "putAside", "putBack")
 
 
 class Session:

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import psycopg
+
 from penstock.columns import COLUMNS
 from penstock.engine.commands import ExistingIds, MoveJobs
 from penstock.engine.mover import MovedJob, Stays
@@ -23,6 +25,7 @@ select id
    and not exists (select from penstock.edges as edge where edge.job = job.id)
    and not exists (select from penstock.steps as step where step.job = job.id)
    and not exists (select from penstock.waits as wait where wait.job = job.id)
+   and id <> all(%s)
  order by id
  limit %s
 """
@@ -32,6 +35,7 @@ select case when state = 'running' then 'running'
               or exists (select from penstock.edges as edge where edge.job = job.id) then 'flow'
             when exists (select from penstock.steps as step where step.job = job.id)
               or exists (select from penstock.waits as wait where wait.job = job.id) then 'begun'
+            when id = any(%s) then 'refused'
             else 'new' end as why, count(*)
   from penstock.jobs as job
  where queue in (%s, %s)
@@ -102,8 +106,13 @@ _REMEMBERED = 8 * 24 * 3600.0
 
 
 class PostgresMover:
+    refusals: tuple[type[Exception], ...] = (
+        psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, ValueError, TypeError,
+    )  # fmt: skip
+
     def __init__(self, engine: "PostgresEngine") -> None:
         self._engine = engine
+        self._refused: list[UUID] = []
 
     def waiting(self, queue: str) -> int:
         text = "select count(*) from penstock.jobs where queue in (%s, %s)"
@@ -111,14 +120,14 @@ class PostgresMover:
         return count
 
     def staying(self, queue: str) -> Mapping[Stays, int]:
-        rows = self._engine.run(Statement(_STAYING, [queue, _aside(queue)], all_rows))
+        rows = self._engine.run(Statement(_STAYING, [self._refused, queue, _aside(queue)], all_rows))
         counts: dict[str, int] = dict(rows)
         return {why: counts[why] for why in Stays if why in counts}
 
     def hold(self, queue: str, limit: int) -> Sequence[MovedJob]:
         held = self._held(queue, limit)
         if not held:
-            rows = self._engine.run(Statement(_WAITING, [queue, limit], all_rows))
+            rows = self._engine.run(Statement(_WAITING, [queue, self._refused, limit], all_rows))
             self._engine.run(MoveJobs([row[0] for row in rows], _aside(queue)))
             held = self._held(queue, limit)
         return held
@@ -164,6 +173,10 @@ class PostgresMover:
 
     def let_go(self, queue: str, ids: Sequence[UUID]) -> None:
         self._engine.run(Statement(_LET_GO, [list(ids), _aside(queue), *_MARKS], all_rows))
+
+    def give_back(self, queue: str, ids: Sequence[UUID]) -> None:
+        self._refused += ids
+        self._engine.run(MoveJobs(ids, queue))
 
 
 def _aside(queue: str) -> str:

@@ -1,12 +1,11 @@
 -- Takes a job that has not started out of whatever it waits in, and locks it for whoever asks.
 -- KEYS: wait, paused, delayed, prioritized, waiting-children, active, the job, its lock
--- ARGV: the job's id, the lock's token, its milliseconds, and the field for when it was to run, if that is to be remembered.
+-- ARGV: the job's id, the lock's token, its milliseconds
 -- Gives 1, or 0 when the job waits in none of them.
 local id = ARGV[1]
 if redis.call("EXISTS", KEYS[7]) == 0 then
   return 0
 end
-local score = ARGV[4] and redis.call("ZSCORE", KEYS[3], id)
 local found = redis.call("LREM", KEYS[1], -1, id) + redis.call("LREM", KEYS[2], -1, id)
 for place = 3, 5 do
   if found == 0 then
@@ -15,10 +14,6 @@ for place = 3, 5 do
 end
 if found == 0 then
   return 0
-end
-if score then
-  -- of BullMQ's scores of delayed jobs there are 4096 in a millisecond
-  redis.call("HSET", KEYS[7], ARGV[4], string.format("%d", math.floor(score / 4096)))
 end
 redis.call("LPUSH", KEYS[6], id)
 redis.call("SET", KEYS[8], ARGV[2], "PX", ARGV[3])
