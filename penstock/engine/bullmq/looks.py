@@ -33,7 +33,7 @@ _MOST = 10_000
 
 _AT_ONCE = 1000
 _SAME = ("queue", "state", "kind", "owner", "org")
-_FILTERS = (*_SAME, "ids", "parent")
+_FILTERS = (*_SAME, "ids", "parent", "created_before")
 
 
 Seen = tuple[Record, Job]
@@ -100,6 +100,8 @@ async def find_jobs(session: Session, filter: Mapping[str, Any], most: int | Non
         found = [seen for queue in queues for seen in await _jobs_of(session, queue, states, most)]
     same = {name: values for name in _SAME if (values := _several(filter.get(name)))}
     fitting = [seen for seen in found if all(getattr(seen[1], name) in values for name, values in same.items())]
+    if (before := filter.get("created_before")) is not None:
+        fitting = [seen for seen in fitting if seen[1].created_at < before]
     return sorted(fitting, key=_newest, reverse=True)
 
 
