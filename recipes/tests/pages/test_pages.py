@@ -1,5 +1,7 @@
 """Each page as somebody uses it: the form, the progress, the result; and that anybody can."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import Page, Route, expect
 
@@ -7,6 +9,7 @@ from calls.providers import recording
 from pages.site import SAID, Site
 from penstock.server.auth import mint
 from tests.kit.browser import IN_A_BROWSER, PHONE, refuse_barriers
+from tests.kit.until import soon
 
 pytestmark = IN_A_BROWSER
 WITHIN = 60_000
@@ -103,6 +106,32 @@ async def test_an_export_that_failed_says_why_and_when_it_is_tried_again(tab: Pa
         aside.rename(recipes.files)
 
 
+async def test_the_pages_of_an_export_are_not_shown_below_the_next_one(tab: Page, recipes: Site) -> None:
+    await open_page(tab, recipes, "/exports")
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def first_is_late(route: Route) -> None:
+        if not asked.is_set():
+            asked.set()
+            await go_on.wait()
+        await route.continue_()
+
+    await tab.route("**/export/preview/**", first_is_late)
+    for name in ("First", "Second"):
+        await tab.get_by_label("Name").fill(name)
+        await tab.get_by_role("button", name="Make the PDF").click()
+        await soon(asked.wait())
+    await has_loaded(tab, ".sheets img")
+    async with tab.expect_response("**/export/preview/**") as late:
+        go_on.set()
+    await (await late.value).finished()
+    await tab.evaluate("new Promise(done => setTimeout(done))")
+    assert await tab.locator(".finished").count() == 1
+    for name in ("First", "Second"):
+        await tab.get_by_role("button", name=f"Delete {name}.pdf").click()
+    await expect(tab.get_by_text("Nothing yet.")).to_be_visible()
+
+
 async def test_readings(tab: Page, recipes: Site) -> None:
     await open_page(tab, recipes, "/readings")
     await tab.get_by_role("button", name="Begin the reading").click()
@@ -173,6 +202,38 @@ async def test_calls(tab: Page, recipes: Site) -> None:
         await list_follows(tab, end, "/api/v1/calls?orgId=")
     await expect(tab.locator("#calls [aria-current]")).to_contain_text("order.wav")
     await check_looks(tab)
+
+
+async def test_the_call_that_was_opened_last_is_shown(tab: Page, recipes: Site) -> None:
+    """However late another's answer comes, and whatever is done meanwhile."""
+    await open_page(tab, recipes, "/calls")
+    entries = {name: tab.locator("#calls button", has_text=name) for name in ("first.wav", "second.wav")}
+    shown = tab.locator("#call h2").first
+    for name in entries:
+        sound = {"name": name, "mimeType": "audio/wav", "buffer": recording(1.5)}
+        await tab.get_by_label("Choose a file").set_input_files(sound)  # type: ignore[arg-type]
+        await tab.get_by_role("button", name="Upload it").click()
+        await expect(shown).to_have_text(name)
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def late(route: Route) -> None:
+        asked.set()
+        await go_on.wait()
+        await route.continue_()
+
+    second = await entries["second.wav"].get_attribute("data-call")
+    await tab.route(f"**/api/v1/calls/{second}", late)
+    await entries["second.wav"].click()
+    await soon(asked.wait())
+    await entries["first.wav"].click()
+    await expect(shown).to_have_text("first.wav")
+    async with tab.expect_response(lambda answer: answer.url.endswith(f"/calls/{second}")):
+        go_on.set()
+    await list_follows(tab, "succeeded", "/api/v1/calls?orgId=")
+    await tab.evaluate("new Promise(requestAnimationFrame)")
+    await expect(entries["first.wav"]).to_have_attribute("aria-current", "true")
+    assert await shown.is_visible()
+    assert await shown.text_content() == "first.wav"
 
 
 async def test_the_first_page_leads_to_the_others(tab: Page, recipes: Site) -> None:

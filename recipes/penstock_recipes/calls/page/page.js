@@ -31,7 +31,7 @@ if (orgs.length === 0) {
 } else {
   const calls = await showCalls();
   const done = calls.find((each) => each.status === "done");
-  if (done) await open(done.id);
+  if (done && !opened) await open(done.id);
 }
 
 const drop = form.querySelector(".drop");
@@ -44,7 +44,9 @@ for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
 }
 
 async function showCalls() {
-  const { calls } = await request(`${API}?orgId=${encodeURIComponent(org.value)}&limit=20`);
+  const of = org.value;
+  const { calls } = await request(`${API}?orgId=${encodeURIComponent(of)}&limit=20`);
+  if (of !== org.value) return calls; // another was chosen meanwhile
   if (calls.length === 0) list.replaceChildren(h("p", { class: "quiet small" }, "None yet."));
   else list.replaceChildren(h("ul", { class: "plain" }, ...calls.map((call) => h("li", {}, entry(call)))));
   return calls;
@@ -64,13 +66,14 @@ async function open(id) {
     else each.removeAttribute("aria-current");
   }
   const call = await request(`${API}/${id}`);
+  if (opened !== id) return; // another was opened meanwhile
   view.hidden = true;
   current.hidden = true;
   if (call.status === "done") return showCall(call);
   const progress = h("penstock-progress", { job: call.jobId, label: call.fileName, cancel: true, links: "none" });
   progress.addEventListener("succeeded", async () => {
     await showCalls();
-    await open(id);
+    if (opened === id) await open(id);
   });
   for (const end of ["failed", "cancelled"]) progress.addEventListener(end, showCalls);
   current.replaceChildren(progress);
@@ -79,6 +82,7 @@ async function open(id) {
 
 async function showCall(call) {
   const [transcript, analysis] = await Promise.all(["transcript", "analysis"].map(async (name) => (await fetch(call.files[name].url)).json()));
+  if (opened !== call.id) return;
   const audio = h("audio", { controls: true, preload: "metadata", src: call.files.audio.url, "aria-label": call.fileName });
   const lines = transcript.segments.filter((each) => each.text);
   view.replaceChildren(

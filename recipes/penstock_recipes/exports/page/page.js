@@ -75,10 +75,12 @@ async function showResult(job) {
   const [pdf] = job.artifacts;
   const { data } = await request(`api/v1/export/job/${job.id}`);
   const told = `${data.pageCount} ${data.pageCount === 1 ? "page" : "pages"}, ${bytes(data.fileSize)}`;
+  const pages = await sheets(pdf.id, data.pageCount);
+  if (!current.querySelector(`[job="${job.id}"]`)) return; // another is followed by now
   current.append(
     h("div", { class: "row finished" }, h("a", { class: "button", href: pdf.url, download: true }, "Download the PDF"), h("span", { class: "quiet small" }, told)),
     ...data.warnings.map((warning) => h("p", { class: "wrong" }, warning)),
-    await sheets(pdf.id, data.pageCount),
+    pages,
   );
 }
 

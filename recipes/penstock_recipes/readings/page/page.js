@@ -68,6 +68,7 @@ async function showBook(job) {
     h("p", { class: "row" }, h("a", { class: "button", href: pdf.url, download: true }, "Download the book")),
   );
   const cover = await picture(`api/v1/readings/preview/${pdf.id}?page=1`, { alt: "The book’s first page" });
+  if (!current.querySelector(`[job="${job.id}"]`)) return; // another is followed by now
   book.replaceChildren(h("div", { class: "card cover" }, cover, about), rest.chapters, rest.text);
   book.hidden = false;
 }
