@@ -42,6 +42,38 @@ async def test_who_is_signed_out_is_told_to_open_the_page_again(shown: Scene, op
     await expect(live).to_have_attribute("data-state", "over")
 
 
+async def test_all_on_a_page_are_selected_and_those_stay_that_leave_the_list(shown: Scene, operator: Page) -> None:
+    mail = shown.app.handler("send_mail").using(delay=3600, queue="chosen")
+    handles = await shown.app.aenqueue_many([mail.prepare(to=f"{n}@example.com") for n in range(3)])
+    await operator.goto(f"{shown.address}/jobs?queue=chosen&state=scheduled")
+    table, rows = operator.locator("[data-live=jobs]"), operator.locator("[data-live=jobs] tbody tr")
+    all, selected = operator.get_by_label("Select all on this page"), operator.locator("#change .label")
+    await all.check()
+    await expect(selected).to_have_text("3 selected")
+    await operator.uncheck(f"input[value='{handles[0].id}']")
+    await expect(selected).to_have_text("2 selected")
+    await expect(all).to_have_js_property("indeterminate", True)
+    ada = shown.app.operator("ada")
+    await ada.acancel(ids=[handle.id for handle in handles[:2]])
+    await expect(operator.locator("tr[data-gone]")).to_have_count(1)
+    await expect(rows).to_have_count(2)
+    await expect(all).to_be_checked()
+    await ada.acancel(ids=[handles[2].id])
+    await expect(table).to_contain_text("No job fits")
+    await expect(rows).to_have_count(2)
+    await expect(selected).to_have_text("2 selected")
+    await operator.click(f"input[value='{handles[1].id}']")
+    await expect(rows).to_have_count(1)
+    await shown.app.aenqueue(mail.prepare(to="new@example.com"))
+    await expect(table).not_to_contain_text("No job fits")
+    await expect(rows).to_have_count(2)
+    await all.check()
+    await all.uncheck()
+    await expect(rows).to_have_count(1)
+    await expect(selected).to_have_text("Select jobs to change them")
+    await expect(operator.get_by_role("button", name="Retry", exact=True)).to_be_disabled()
+
+
 async def test_limits_that_somebody_else_sets_meanwhile_stay(shown: Scene, operator: Page) -> None:
     await shown.app.queues.aset("shared", max_running=5, rate=10, rate_period=60)
     await operator.goto(f"{shown.address}/queues/shared")

@@ -39,7 +39,14 @@ const picked = document.getElementById("change");
 
 function count() {
   if (!picked) return;
-  const many = document.querySelectorAll("input[name=ids][form=change]:checked").length;
+  for (const row of document.querySelectorAll("tr[data-gone]:not(:has(:checked))")) row.remove();
+  for (const table of document.querySelectorAll(".card:has(> table):not(:has(tbody tr))")) table.remove();
+  const all = document.querySelectorAll("input[name=ids][form=change]");
+  const many = [...all].filter((each) => each.checked).length;
+  for (const box of document.querySelectorAll("[data-picks=change]")) {
+    box.checked = many > 0 && many === all.length;
+    box.indeterminate = many > 0 && many < all.length;
+  }
   picked.querySelector(".label").textContent = many ? `${many} selected` : "Select jobs to change them";
   for (const button of picked.querySelectorAll("button")) button.disabled = !many;
 }

@@ -10,7 +10,12 @@ export function morph(target, html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const focused = document.activeElement;
+  const modal = target.querySelector("dialog:modal");
   children(target, template.content);
+  if (modal?.isConnected && !modal.matches(":modal")) { // it was moved
+    modal.close();
+    modal.showModal();
+  }
   if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
 }
 
@@ -40,8 +45,15 @@ function children(old, fresh) {
   while (current) {
     const gone = current;
     current = after(current);
-    gone.remove();
+    drop(gone);
   }
+}
+
+// A row that is ticked stays while it is, because something is to be done with it.
+function drop(node) {
+  if (!node.querySelector?.("input:checked")) node.remove();
+  else if (key(node)) node.dataset.gone = "";
+  else for (const each of [...node.children]) drop(each);
 }
 
 function patch(old, fresh) {
