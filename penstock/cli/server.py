@@ -33,7 +33,7 @@ from penstock.cli.worker import (
 )
 from penstock.errors import InvalidInput, PenstockError
 from penstock.extras import needs
-from penstock.storage.links import signing_secret_of
+from penstock.storage.links import signing_secret
 from penstock.worker.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def up(
 def _let_workers_link(settings: "ServerSettings", address: str) -> None:
     """What a job needs to make links to files that this server serves; its workers inherit it."""
     os.environ.setdefault("PENSTOCK_PUBLIC_URL", address)
-    secret = settings.signing_secret or (signing_secret_of(settings.service_key) if settings.service_key else None)
+    secret = signing_secret(settings.signing_secret, settings.service_key)
     if secret is not None:
         os.environ.setdefault("PENSTOCK_SIGNING_SECRET", secret)
 

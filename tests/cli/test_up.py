@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from penstock import embedded
+from penstock.server.http.uvicorn import CannotListen, address_of, open_socket
 from penstock.sql import migrations
 from tests.kit.until import wait_until
 
@@ -203,6 +204,41 @@ def test_killing_up_takes_its_workers_along(tmp_path: Path, programs: list[Progr
     assert program.end(signal.SIGKILL) == -signal.SIGKILL
     _, alive = psutil.wait_procs(workers, timeout=30)
     assert not alive
+
+
+LINKING = (
+    APP
+    + """
+@app.job
+def link(ctx: SyncContext) -> str:
+    return app.artifacts.url(ctx.artifacts.put("note.txt", b"kept").id)
+"""
+)
+
+
+def test_a_job_makes_links_to_a_server_that_listens_everywhere(tmp_path: Path, programs: list[Program]) -> None:
+    program = Program(tmp_path, "up", "shouting:app", "--host", "0.0.0.0", "--port", "0", app=LINKING)
+    programs.append(program)
+    program.wait_until_up()
+    key = (tmp_path / ".penstock" / "service-key").read_text()
+    job = program.ask("/api/jobs", {"kind": "link", "args": {}}, key)[1]["id"]
+    ended = program.until(
+        lambda: (found := program.ask(f"/api/jobs/{job}", token=key)[1])["state"] in ("succeeded", "failed") and found
+    )
+    assert str(ended["output"]).startswith(f"{program.address()}/api/artifacts/"), ended
+    with urllib.request.urlopen(ended["output"], timeout=20) as answer:
+        assert answer.read() == b"kept"
+
+
+@pytest.mark.parametrize(("host", "reached"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("127.0.0.1", "127.0.0.1")])
+def test_a_server_is_reached_where_it_listens(host: str, reached: str) -> None:
+    try:
+        listening = open_socket(host, 0)
+    except (CannotListen, OSError):
+        assert ":" in host
+        pytest.skip("this machine has no IPv6")
+    with listening:
+        assert address_of(listening) == f"http://{reached}:{listening.getsockname()[1]}"
 
 
 def test_a_server_alone_serves_and_stops(tmp_path: Path, programs: list[Program], url: str) -> None:

@@ -50,6 +50,13 @@ def _instead(error: OSError) -> str:
     return "--host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0"
 
 
+def address_of(listening: socket.socket) -> str:
+    """Where it is reached from this machine: 0.0.0.0 and :: are no addresses, but all that it has."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not to listen there
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def room_for(connections: int) -> int:
     """For how many of them there are descriptors, and asks the system for as many as it takes. Whoever connects often
     enough would otherwise keep the server from its database, and everybody else from the server: 1,024 are usual."""
@@ -98,8 +105,7 @@ class HttpServer:
 
     @property
     def address(self) -> str:
-        host, port = self._socket.getsockname()[:2]
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        return address_of(self._socket)
 
     def listen(self) -> None:
         """Whoever connects from here on waits until it runs, and is not refused: its address can be told."""
