@@ -10,6 +10,7 @@ from penstock import Flow, JobState, NewJob, Penstock
 from penstock.engine import commands as c
 from penstock.engine.bullmq.calls import RedisCall
 from penstock.engine.bullmq.session import Session
+from penstock.errors import DatabaseUnavailable
 from penstock.job import ClaimedJob, Lease
 from tests.kit import saying
 from tests.kit.redis import fresh_redis
@@ -25,13 +26,13 @@ async def app() -> AsyncIterator[Penstock]:
 
 @pytest.fixture
 def lose(monkeypatch: pytest.MonkeyPatch) -> Lose:
-    """The answer to the first request that has this script in it; before that, what else is to happen."""
+    """The answer to the first request that has this script or command in it; before that, what else is to happen."""
     many = Session.many
 
-    def lose(script: str, meanwhile: Callable[[], Any] | None = None) -> None:
+    def lose(what: str, meanwhile: Callable[[], Any] | None = None) -> None:
         async def losing(self: Session, asked: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
             answers = await many(self, asked, together=together)
-            if any(call.script == script for call in asked):
+            if any(what in (call.script, call.words[0]) for call in asked):
                 monkeypatch.setattr(Session, "many", many)
                 if meanwhile is not None:
                     await meanwhile()
@@ -81,3 +82,25 @@ async def test_a_flow_goes_on_after_a_job_of_it_that_failed_before_it_was_asked_
     assert last.created
     await app.engine.arun(saying.complete(lease, [(await claim(app, lease))["last"]]))
     assert (await app.handle(last.id).arefresh()).state is JobState.SUCCEEDED
+
+
+@pytest.mark.parametrize("what", ["moveToActive", "HSET"])
+@pytest.mark.parametrize("closes", [False, True], ids=["it looks again", "it ends"])
+async def test_a_claim_whose_answer_is_lost_costs_no_attempt(
+    app: Penstock, lose: Lose, what: str, closes: bool
+) -> None:
+    first, second = await app.engine.aenqueue([NewJob(kind="first"), NewJob(kind="second")])
+    other, lease = await lease_of(app), await lease_of(app)
+    [others] = await app.engine.arun(c.Claim(other, "default", 1))
+    lose(what)
+    with pytest.raises(DatabaseUnavailable):
+        await app.engine.arun(c.Claim(lease, "default", 1))
+    assert await app.engine.arun(c.ReleaseUnknown(lease, [], 60)) == [], "it may be on its way"
+    if closes:
+        assert await app.engine.arun(c.CloseLease(lease)) == 1
+    else:
+        assert await app.engine.arun(c.ReleaseUnknown(lease, [])) == [second.id]
+    job = await app.handle(second.id).arefresh()
+    assert (job.state, job.attempt) == (JobState.READY, 0)
+    assert await app.engine.arun(saying.complete(other, [others])) == []
+    assert others.id == first.id

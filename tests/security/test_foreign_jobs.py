@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from redis import Redis
 
 from penstock import Penstock
-from penstock.engine.bullmq.leases import held_job
+from penstock.engine.bullmq.hands import held_job
 from penstock.engine.bullmq.outcomes import _pause
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record
 from tests import slow

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from penstock.engine.bullmq import calls, index, schedules
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.leases import held_job, stop_list
+from penstock.engine.bullmq.hands import held_job
+from penstock.engine.bullmq.leases import stop_list
 from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
 from penstock.engine.bullmq.record import CANCEL, UNRUN, record_of
 from penstock.engine.bullmq.session import Session

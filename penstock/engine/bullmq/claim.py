@@ -7,7 +7,8 @@ from uuid import UUID
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, changes, index, lost, schedules
 from penstock.engine.bullmq.again import LOST
-from penstock.engine.bullmq.leases import Hands, HeldJob, held_job, seconds_of
+from penstock.engine.bullmq.hands import Hands, HeldJob, held_job, token_of
+from penstock.engine.bullmq.leases import seconds_of
 from penstock.engine.bullmq.record import CANCEL, STALLED, UNRUN, Record, record_of
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot
@@ -43,7 +44,7 @@ async def claim(session: Session, hands: Hands, asked: c.Claim) -> list[ClaimedJ
 
 async def _take(session: Session, hands: Hands, lease: Lease, queue: str, wanted: int, lock_ms: int) -> list[Record]:
     keys = session.keys(queue)
-    tokens = [f"penstock:{lease}:{next(_numbers)}" for _ in range(wanted)]
+    tokens = [f"{token_of(lease)}{next(_numbers)}" for _ in range(wanted)]
     answers = await session.many([calls.take_next(keys, token, lock_ms) for token in tokens])
     taken: dict[UUID, HeldJob] = {}
     records = []

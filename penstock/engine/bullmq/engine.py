@@ -29,8 +29,8 @@ from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import nudge, plain
 from penstock.engine.bullmq.claim import claim
 from penstock.engine.bullmq.faults import LOST, RedisUnavailable, refusal_by
+from penstock.engine.bullmq.hands import Hands
 from penstock.engine.bullmq.health import Health, look_at
-from penstock.engine.bullmq.leases import Hands
 from penstock.engine.bullmq.listener import BullmqListener
 from penstock.engine.bullmq.mover import BullmqMover
 from penstock.engine.bullmq.portal import Portal

@@ -2,8 +2,7 @@
 keeps all of a worker's locks together."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 import msgspec
@@ -12,11 +11,12 @@ from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, lost
 from penstock.engine.bullmq.again import LOST, STOPPED
 from penstock.engine.bullmq.calls import RedisCall, plain
+from penstock.engine.bullmq.hands import Hands, HeldJob, jobs_key
 from penstock.engine.bullmq.queues import known_queues, meet
 from penstock.engine.bullmq.record import CANCEL, PARKED, UNRUN, Record
 from penstock.engine.bullmq.session import Session
 from penstock.errors import LeaseLost
-from penstock.job import Held, Lease
+from penstock.job import Lease
 
 SECONDS = 30.0
 """Of a lease that names no other length."""
@@ -24,85 +24,11 @@ SECONDS = 30.0
 _READ = ("opts", "progress", "atm", "attemptsMade", "stc", UNRUN)
 """Of a job that goes back."""
 
-_REMEMBERED = 24 * 3600
-"""Seconds that the list of a silent worker's jobs is kept, for whoever knows that it is dead."""
-
-
-class HeldJob(msgspec.Struct, frozen=True):
-    """A job in a worker's hands: where it is, and the token of its lock, which is this claim's alone."""
-
-    queue: str
-    id: str
-    token: str
-    claims: int
-    at: int
-    """Milliseconds."""
-    keep: Any
-    """What BullMQ is to keep of ended jobs: of those that succeeded, and of others."""
-    attempts: int
-
-
-def held_job(record: Record, token: str) -> HeldJob:
-    keep = [_kept(record.opts.get("removeOnComplete")), _kept(record.opts.get("removeOnFail"))]
-    return HeldJob(record.queue, record.id, token, record.claims, calls.now_ms(), keep, record.max_attempts)
-
-
-def _kept(said: Any) -> Any:
-    """What BullMQ keeps of ended jobs, by the option of a job that says what to remove."""
-    if isinstance(said, dict):
-        # the script calculates with them
-        return {name: value for name, value in said.items() if isinstance(value, int | float)}
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return {"count": 0 if said is True else -1}
-    return {"count": said}
-
-
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(HeldJob).decode
-
-
-class Hands:
-    """What the leases of this process hold, so that Redis need not be asked; others are looked up there."""
-
-    def __init__(self) -> None:
-        self._held: dict[int, dict[UUID, HeldJob]] = defaultdict(dict)
-
-    def add(self, session: Session, lease: Lease, taken: dict[UUID, HeldJob]) -> list[RedisCall]:
-        self._held[lease].update(taken)
-        key = _jobs(session, lease)
-        pairs = [word for id, held in taken.items() for word in (str(id), _encode(held))]
-        return [plain("HSET", key, *pairs), plain("EXPIRE", key, _REMEMBERED)]
-
-    def drop(self, session: Session, lease: Lease, ids: Iterable[UUID]) -> RedisCall:
-        gone = [str(id) for id in ids]
-        for id in gone:
-            self._held[lease].pop(UUID(id), None)
-        return plain("HDEL", _jobs(session, lease), *gone)
-
-    def forget(self, lease: Lease) -> None:
-        self._held.pop(lease, None)
-
-    async def of(self, session: Session, lease: Lease) -> dict[UUID, HeldJob]:
-        """All that the lease holds."""
-        found: dict[str, str] = await session.one(plain("HGETALL", _jobs(session, lease)))
-        return {UUID(id): _decode(text) for id, text in found.items()}
-
-    async def find(self, session: Session, lease: Lease, jobs: Sequence[Held]) -> dict[UUID, HeldJob]:
-        """Of these the ones that the lease holds by this very claim."""
-        own = self._held.get(lease) or {}
-        unknown = [job for job in jobs if job.id not in own]
-        if unknown:
-            words = await session.one(plain("HMGET", _jobs(session, lease), *[str(job.id) for job in unknown]))
-            own = own | {job.id: _decode(text) for job, text in zip(unknown, words, strict=True) if text}
-        return {job.id: own[job.id] for job in jobs if job.id in own and own[job.id].claims == job.claims}
 
 
 def _lease(session: Session, lease: int) -> str:
     return session.names.own("lease", lease)
-
-
-def _jobs(session: Session, lease: int) -> str:
-    return session.names.own("lease", lease, "jobs")
 
 
 def stop_list(session: Session, lease: int | str) -> str:
@@ -167,6 +93,12 @@ async def seconds_of(session: Session, lease: Lease) -> float:
     return float(seconds)
 
 
+async def _queues(session: Session, lease: Lease) -> list[str]:
+    """Its own; none when it has run out, and its locks with it."""
+    queues: list[str] = msgspec.json.decode(await session.one(plain("HGET", _lease(session, lease), "queues")) or "[]")
+    return queues
+
+
 async def extend(session: Session, hands: Hands, lease: Lease, *, leads: bool) -> c.Extended:
     key = _lease(session, lease)
     seconds = await session.one(plain("HGET", key, "seconds"))
@@ -208,7 +140,7 @@ async def leads(session: Session, lease: Lease) -> bool:
 
 async def end(session: Session, hands: Hands, lease: Lease, *, counts: bool) -> int:
     """What the lease holds goes back; `counts`: as an attempt that was lost."""
-    held = await hands.of(session, lease)
+    held = await hands.all_of(session, lease, await _queues(session, lease))
     if counts:
         back = await _lost(session, held.values())
     else:
@@ -220,7 +152,7 @@ async def end(session: Session, hands: Hands, lease: Lease, *, counts: bool) -> 
         [
             *(calls.nudge(session.keys(queue)) for queue in queues),
             plain("DEL", _lease(session, lease)),
-            plain("DEL", _jobs(session, lease)),
+            plain("DEL", jobs_key(session, lease)),
             plain("DEL", stop_list(session, lease)),
             plain("SREM", workers_key(session), lease),
         ]
@@ -260,7 +192,7 @@ async def _about(session: Session, held: Collection[HeldJob]) -> list[Record]:
 
 async def give_back_unknown(session: Session, hands: Hands, asked: c.ReleaseUnknown) -> list[UUID]:
     known, before = set(asked.known), calls.now_ms() - asked.seconds * 1000
-    held = await hands.of(session, asked.lease)
+    held = await hands.all_of(session, asked.lease, await _queues(session, asked.lease))
     unknown = {id: job for id, job in held.items() if id not in known and job.at <= before}
     if not unknown:
         return []

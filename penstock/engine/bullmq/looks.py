@@ -13,7 +13,8 @@ import msgspec
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls, index
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.leases import Hands, HeldJob, workers
+from penstock.engine.bullmq.hands import Hands, HeldJob
+from penstock.engine.bullmq.leases import workers
 from penstock.engine.bullmq.names import place_of, uuid_of
 from penstock.engine.bullmq.queues import known_queues
 from penstock.engine.bullmq.record import STEP, Record, decode, moment, record_of

@@ -11,7 +11,8 @@ from penstock.backoff import Backoff
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import RedisCall, plain
-from penstock.engine.bullmq.leases import Hands, HeldJob, tell_of_stop
+from penstock.engine.bullmq.hands import Hands, HeldJob
+from penstock.engine.bullmq.leases import tell_of_stop
 from penstock.engine.bullmq.queues import settings_of
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record, moment, number, record_of
 from penstock.engine.bullmq.session import Session

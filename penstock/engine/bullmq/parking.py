@@ -11,7 +11,8 @@ import msgspec
 from penstock.engine import commands as c
 from penstock.engine.bullmq import calls
 from penstock.engine.bullmq.calls import RedisCall, now_ms, plain
-from penstock.engine.bullmq.leases import Hands, HeldJob, workers
+from penstock.engine.bullmq.hands import Hands, HeldJob
+from penstock.engine.bullmq.leases import workers
 from penstock.engine.bullmq.outcomes import finish, read, settle
 from penstock.engine.bullmq.queues import known_queues, settings_of
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, UNRUN, Record, moment, number

@@ -5,7 +5,7 @@ is there already was added before, by a request whose answer was lost."""
 from penstock.engine import commands as c
 from penstock.engine.bullmq import enqueue, outcomes
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.leases import Hands
+from penstock.engine.bullmq.hands import Hands
 from penstock.engine.bullmq.session import Session
 
 
