@@ -133,7 +133,8 @@ def drop_what_was_read(connection: psycopg.Connection[Any], ledger: Ledger, days
             return
     with connection.transaction():
         connection.execute("update penstock.settings set history_kept = %s", [timedelta(seconds=kept)])
-        connection.execute("select penstock.drop_old_history()")
+        while connection.execute("select penstock.drop_old_history()").fetchone() == (1,):
+            pass  # one partition at a time
         connection.execute("update penstock.settings set history_kept = %s", [FOR_EVER])
         if ledger.days <= last and not add_partitions(connection, days, ledger.days, last):
             raise psycopg.Rollback

@@ -695,6 +695,15 @@ CREATE FUNCTION penstock.forget_events(p_limit integer DEFAULT 10000) RETURNS in
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: forget_old(timestamp with time zone); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.forget_old(p_cutoff timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: front_turn(); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.front_turn() RETURNS bigint
     LANGUAGE sql
@@ -3519,6 +3528,10 @@ GRANT ALL ON FUNCTION penstock.forget_artifact(p_id uuid) TO service_role;
 -- Name: FUNCTION forget_events(p_limit integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.forget_events(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.forget_events(p_limit integer) TO service_role;
+
+-- Name: FUNCTION forget_old(p_cutoff timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.forget_old(p_cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.forget_old(p_cutoff timestamp with time zone) TO service_role;
 
 -- Name: FUNCTION front_turn(); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.front_turn() FROM PUBLIC;

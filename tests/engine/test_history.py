@@ -186,7 +186,88 @@ def test_what_belonged_to_dropped_history_is_cleared(hand: Hand) -> None:
     assert hand.rows(counts) == [(1, 2)]
     hand.move_clock(days=32)
     hand.run(commands.Maintain())
+    hand.run(commands.Maintain())
     assert hand.rows(counts) == [(0, 0)]
+
+
+def test_it_is_cleared_in_portions(hand: Hand) -> None:
+    hand.do(
+        "insert into penstock.edges select penstock.uuid7(now() - interval '9 days'), penstock.uuid7()"
+        "  from generate_series(1, 20001);"
+        "insert into penstock.steps (job, name, done_at) select job, 'load', now() from penstock.edges;"
+        "insert into penstock.waits select job, 'load', 'paid', '', now() from penstock.edges"
+    )
+    hand.move_clock(days=32)
+    for left in (1, 0):
+        hand.run(commands.Maintain())
+        for table in ("edges", "steps", "waits"):
+            assert hand.value(f"select count(*) from penstock.{table}") == left, table
+
+
+def test_what_an_unfinished_job_came_after_is_kept_for_it(hand: Hand) -> None:
+    """It reads what came of them when it runs at last."""
+    first, plain = hand.add(), hand.add()
+    last = hand.add(after=(first,), delay=100 * 86_400)
+    worker = hand.worker(seconds=1e9)
+    for job in worker.claim(2):
+        worker.complete(job, outputs=[b'"done"'])
+    for days in (32, 40):  # with its partition, and among the strays
+        hand.move_clock(days=days)
+        hand.run(commands.Maintain())
+        assert home(hand, first) == "history_strays"
+    assert hand.run(commands.GetJob(plain)) is None
+    hand.move_clock(days=40)
+    hand.run(commands.Promote())
+    job = worker.claim_one()
+    assert job.id == last
+    assert [(each.id, each.output) for each in hand.run(saying.outputs(worker.lease, job))] == [(first, "done")]
+    worker.complete(job)
+    hand.run(commands.Maintain())
+    assert hand.run(commands.GetJob(first)) is None
+
+
+@pytest.mark.parametrize("children", [10_000, 10_001])
+def test_a_partition_with_more_than_is_moved_in_a_moment_stays(hand: Hand, children: int) -> None:
+    flow, first = hand.add(delay=100 * 86_400), named(hand, 0)
+    finished(hand)
+    hand.do(
+        "insert into penstock.history (id, created_at, run_at, finished_at, turn, state, queue, kind, parent, priority,"
+        " attempt, max_attempts, claims, snoozes, awaited)"
+        " select penstock.uuid7(now()), now(), now(), now(), 0, 'succeeded', 'default', 'work', %s, 0,"
+        "        1, 5, 1, 0, false"
+        "   from generate_series(1, %s)",
+        flow,
+        children,
+    )
+    hand.move_clock(days=32)
+    hand.run(commands.Maintain())
+    assert (first in partitions(hand)) is (children > 10_000)
+    assert hand.value("select count(*) from penstock.history where parent = %s", flow) == children
+
+
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [
+        ("edges", "(job, waits_for) values (penstock.uuid7(now() - interval '9 days'), penstock.uuid7())"),
+        ("audit", "(at, who, action) values (now() - interval '2 years', 'ada', 'x')"),
+    ],
+)
+def test_history_is_read_while_the_maintenance_that_drops_of_it_waits(hands: Hands, table: str, row: str) -> None:
+    """For the rows that somebody holds here, which stand for any number that are to be deleted."""
+    hand, holder, observer = hands(), hands(), hands()
+    id = finished(hand)
+    hand.do(f"insert into penstock.{table} {row}")
+    hand.move_clock(days=32)
+    with ThreadPoolExecutor(1) as thread:
+        with holder.connection.transaction():
+            holder.rows(f"select from penstock.{table} for update")
+            maintenance = thread.submit(hand.run, commands.Maintain())
+            wait_until_blocked(observer, 1)
+            with observer.connection.transaction():
+                observer.do("set local statement_timeout = '20s'")
+                assert observer.state(id) is JobState.SUCCEEDED
+                assert observer.value("select count(*) from penstock.history") == 1
+        assert (maintenance.result(timeout=30) or {})["partitions_dropped"] == 1
 
 
 def test_a_job_that_was_called_is_kept_as_long_as_its_caller_lives(hand: Hand) -> None:

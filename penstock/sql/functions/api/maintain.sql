@@ -19,8 +19,6 @@ begin
     'promoted', penstock.promote(10000, p_everywhere => true),
     'reclaimed', penstock.reclaim(p_everywhere => true),
     'floors_lowered', penstock.lower_floors(),
-    'partitions_added', penstock.add_partitions(),
-    'partitions_dropped', penstock.drop_old_history(),
     'usage_folded', penstock.fold_usage(),
     'events_forgotten', penstock.forget_events(),
     'reports_folded', penstock.fold_statistics());
@@ -52,6 +50,9 @@ begin
            where behind.key <> '' and behind.turn < served.turn
              for update of behind skip locked) as old
    where old.queue = t.queue and old.key = t.key;
-  return v_report;
+  -- last: whoever reads history waits from there on until all of this is committed
+  return v_report || jsonb_build_object(
+    'partitions_dropped', penstock.drop_old_history(),
+    'partitions_added', penstock.add_partitions());
 end
 $$;
