@@ -74,6 +74,26 @@ async def test_all_on_a_page_are_selected_and_those_stay_that_leave_the_list(sho
     await expect(operator.get_by_role("button", name="Retry", exact=True)).to_be_disabled()
 
 
+async def test_a_dialog_stays_with_its_row_when_rows_come_and_go(shown: Scene, operator: Page) -> None:
+    """Also as a modal one: an element that is moved is none any more."""
+    schedules = shown.app.schedules
+    for name in ("m of it", "n"):
+        await schedules.aset(name, "0 8 * * MON", "send_mail", {"to": "x@example.com"})
+    await operator.goto(f"{shown.address}/schedules")
+    await operator.locator('tr[data-key="n"]').get_by_role("button", name="Run now").click()
+    dialog = operator.locator('tr[data-key="n"] dialog:modal')
+    await expect(dialog).to_be_visible()
+    await schedules.aset("a", "0 8 * * MON", "send_mail", {"to": "x@example.com"})
+    await expect(operator.locator('tr[data-key="a"]')).to_have_count(1)
+    await expect(dialog).to_be_visible()
+    await schedules.aremove("m of it")
+    await expect(operator.locator('tr[data-key="m of it"]')).to_have_count(0)
+    await expect(dialog).to_be_visible()
+    await expect(dialog).to_have_accessible_name("Run n now?")
+    await schedules.aremove("a")
+    await schedules.aremove("n")
+
+
 async def test_limits_that_somebody_else_sets_meanwhile_stay(shown: Scene, operator: Page) -> None:
     await shown.app.queues.aset("shared", max_running=5, rate=10, rate_period=60)
     await operator.goto(f"{shown.address}/queues/shared")
