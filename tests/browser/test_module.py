@@ -9,7 +9,7 @@ from playwright.async_api import Page, Route
 from tests.browser.site import Site, token
 from tests.kit.browser import IN_A_BROWSER
 from tests.kit.serving import KEY
-from tests.kit.until import until
+from tests.kit.until import soon, until
 
 pytestmark = IN_A_BROWSER
 
@@ -161,6 +161,19 @@ async def test_a_signal_ends_it_quietly(opened: Page, tried: Site) -> None:
     assert last["id"] == id
     await until(lambda: tried.served.hub.watchers == 0)
     tried.let("left")
+
+
+async def test_a_signal_that_comes_before_the_stream_does_ends_it_too(opened: Page, tried: Site) -> None:
+    id = await start(opened, name="left at once", steps_to_go=1)
+    watching = opened.evaluate("""async id => {
+      const leaving = new AbortController();
+      const watching = penstock.watch(id, () => {}, {signal: leaving.signal});
+      leaving.abort();
+      return await watching;
+    }""", id)  # fmt: skip
+    assert await soon(watching) is None
+    await until(lambda: tried.served.hub.watchers == 0)
+    tried.let("left at once")
 
 
 async def test_what_is_refused_names_its_fields(opened: Page) -> None:

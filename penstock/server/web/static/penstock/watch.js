@@ -99,6 +99,7 @@ class Watched {
     const abort = new AbortController();
     const stop = () => abort.abort();
     this.signal?.addEventListener("abort", stop);
+    if (this.signal?.aborted) stop(); // while it waited for a seat
     const watchdog = new Watchdog(stop);
     try {
       watchdog.expect(FIRST_BYTE);
