@@ -41,7 +41,7 @@ def agree(app: Penstock, action: Action, question: str, *, yes: bool, **filter: 
         if seen.exact and not seen.jobs:
             raise InvalidInput("filter", "no such job fits; `penstock jobs list` with it shows which there are")
         many = counted(seen.jobs, "job") if seen.exact else f"at least {counted(seen.jobs, 'job')}"
-        ask(question.format(many), yes=False)
+        ask(question.format(many))
 
 
 def operate(app: Penstock, action: Action, options: dict[str, Any], json: bool, **filter: Unpack[Filter]) -> Operation:

@@ -58,9 +58,16 @@ def print_record(record: object, names: Iterable[str]) -> None:
             out.print(f"[bold]{name:>16}[/]  {escape(shown(str(value)))}", soft_wrap=True, highlight=False)
 
 
-def ask(question: str, *, yes: bool) -> None:
+def ask(question: str) -> None:
     """Stops the command unless somebody agrees."""
-    if not yes and not typer.confirm(question, err=True):
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        err.print()
+        raise PenstockError("nobody answers here; --yes goes on without the question") from None
+    if not agreed:
         raise typer.Exit(1)
 
 

@@ -40,7 +40,9 @@ def test_retry_by_filter_asks_and_takes_no_for_an_answer(penstock: Command, fail
     refused = penstock("jobs", "retry", "-q", "mail", answer="n\n")
     assert (refused.exit_code, refused.stdout) == (1, " n\n")
     assert "Retry 2 jobs? [y/N]" in refused.stderr
-    assert penstock("jobs", "retry", "-q", "mail", answer="").exit_code == 1
+    unanswered = penstock("jobs", "retry", "-q", "mail", answer="")
+    assert unanswered.exit_code == 1
+    assert unanswered.stderr.endswith("\nerror: nobody answers here; --yes goes on without the question\n")
     assert states() == before
     assert penstock.lines("jobs", "retry", "-q", "mail", answer="y\n") == ["2 jobs are alive again"]
     assert states() == before | dict.fromkeys(failed[:2], "ready")
