@@ -209,8 +209,9 @@ async def test_a_worker_needs_no_more_than_to_be_a_member_of_service_role(cluste
         admin.execute("update penstock.settings set partitions_ahead = 9, history_kept = '1 second'")
         admin.execute("alter role worker set penstock_clock.now = '2031-01-01'")
     before = await engine.arun(partitions)
-    [report] = [await engine.arun(Statement("select penstock.maintain()", [], first))]
-    assert (report["partitions_added"], report["partitions_dropped"]) == (10, before - 1)
+    reports = [await engine.arun(Statement("select penstock.maintain()", [], first)) for _ in range(before)]
+    told = [(each["partitions_added"], each["partitions_dropped"]) for each in reports]
+    assert told == [(10, 1), *[(0, 1)] * (before - 2), (0, 0)]
     # what fell out of the partitions that were dropped went with them; new ones are closed to users like the others
     with psycopg.connect(worker, autocommit=True) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("drop table penstock.jobs")
