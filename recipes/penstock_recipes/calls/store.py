@@ -207,8 +207,7 @@ async def record(
     jobs are elsewhere, before. Killed in between, the stage is run again and finds that it has nothing to tell."""
     own = app.engine.capabilities.transactions
     async with ctx.transaction() if own else app.atransaction() as connection:
-        # a run that froze right here keeps its row locked, and must not hold up the next one for good
-        await connection.execute("select set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
+        await _wait_no_longer(connection)
         await connection.execute(
             "delete from calls.artifacts where call_id = %s and (type = %s and artifact_id <> %s or type = %s)",
             [call.id, type, file.id, obsolete],
@@ -229,11 +228,22 @@ async def settled(app: Penstock, connection: "psycopg.AsyncConnection[Any]", cal
     """Where jobs are elsewhere they may be there before the transaction is committed that says so: waits for its end.
     Whoever writes the call has `lock_call`."""
     if not app.engine.capabilities.transactions:
-        await connection.execute("select set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
-        await connection.execute(
-            "select pg_catalog.pg_advisory_xact_lock_shared(pg_catalog.hashtextextended(%s, 4))", [str(call)]
-        )
+        await _lock(connection, "pg_advisory_xact_lock_shared", call)
 
 
 async def lock_call(connection: "psycopg.AsyncConnection[Any]", call: UUID) -> None:
-    await connection.execute("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(%s, 4))", [str(call)])
+    await _lock(connection, "pg_advisory_xact_lock", call)
+
+
+async def _lock(
+    connection: "psycopg.AsyncConnection[Any]",
+    function: Literal["pg_advisory_xact_lock", "pg_advisory_xact_lock_shared"],
+    call: UUID,
+) -> None:
+    await _wait_no_longer(connection)
+    await connection.execute(f"select pg_catalog.{function}(pg_catalog.hashtextextended(%s, 4))", [str(call)])
+
+
+async def _wait_no_longer(connection: "psycopg.AsyncConnection[Any]") -> None:
+    """Who froze with a lock keeps it, and must not hold up the next one for good."""
+    await connection.execute("select pg_catalog.set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])

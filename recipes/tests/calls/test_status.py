@@ -6,14 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 from calls.asking import ACME, GLOBEX, WITHIN, Calls
 from calls.conftest import Make, over_both
 from calls.providers import Clerk, Reader
+from penstock_recipes.calls import store
 from penstock_recipes.calls.decoder import AudioFacts
 from penstock_recipes.calls.providers.transcription import AudioSource, Transcript, TranscriptionFailed
 from shared.asking import names_in
 from tests.kit.fixtures import Connect
-from tests.kit.until import until
+from tests.kit.until import soon, until
 
 
 class Waiting(Clerk):
@@ -147,6 +150,20 @@ async def test_only_a_failed_call_is_tried_again(make: Make) -> None:
 
 
 @over_both
+async def test_nobody_waits_for_ever_for_who_froze_while_they_wrote_a_call(
+    calls: Calls, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_LOCK_TIMEOUT", "100ms")
+    ada, frozen = calls.user(), connect()
+    id = await ada.upload()
+    with frozen.transaction():
+        frozen.execute("select pg_advisory_xact_lock(hashtextextended(%s, 4))", [id])
+        for method, path in (("POST", f"/{id}/retry"), ("DELETE", f"/{id}")):
+            answer = await soon(ada(method, path))
+            assert (answer.status_code, "retry-after" in answer.headers) == (503, True)
+    assert (await ada("DELETE", f"/{id}")).status_code == 204
+
+
 async def test_a_call_that_has_failed_shows_the_progress_of_what_there_is(make: Make) -> None:
     async with make(transcriber=Mute()) as calls:
         ada = calls.user()
