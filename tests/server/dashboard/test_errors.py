@@ -39,5 +39,6 @@ async def test_what_failed_alike_is_one_line_with_an_example(operator: Browser, 
     example = re.search(r'href="(/jobs/[0-9a-f-]{36})"', text)
     assert example
     assert example[1].rpartition("/")[2] in {str(job.id) for job in jobs}
+    assert 'href="/errors?over=7d&amp;kind=send"' in (await operator.get("/errors?kind=send")).text
     assert (await operator.get("/errors?kind=other&over=7d")).text.count('data-key="') == 0
     assert (await operator.get("/errors?over=ever")).status_code == 422

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock import Backoff, Context, Penstock, batch
+from penstock import Backoff, Context, Penstock, Snooze, batch
 from penstock.engine import commands
 from penstock.errors import StoreFault
 from penstock.server import Server
@@ -190,6 +190,20 @@ async def test_secrets_are_masked_and_only_an_operator_has_them_shown(stranger: 
         shown = (await stranger.get(f"{path}?reveal=1")).text
         assert ("hunter2" in shown) == reveals
         assert ("reveal=1" in (await stranger.get(path)).text) == reveals
+
+
+async def test_what_a_job_says_while_it_runs_is_masked_too(operator: Browser, app: Penstock) -> None:
+    @app.job
+    async def sign_up(ctx: Context) -> Snooze:
+        await ctx.progress(50, "as ada, password=hunter2", phase="token=t0k3n")
+        return Snooze(3600)
+
+    handle = await app.aenqueue(sign_up.prepare())
+    await app.atick()
+    page = (await operator.get(f"/jobs/{handle.id}")).text
+    assert "as ada" in page
+    assert "hunter2" not in page
+    assert "t0k3n" not in page
 
 
 async def test_files_are_shown_where_that_is_safe_and_else_downloaded(operator: Browser, made: Made) -> None:
