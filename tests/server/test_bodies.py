@@ -30,6 +30,35 @@ async def answer_to(port: int, *pieces: bytes, pause: float = 0.0) -> tuple[int,
         writer.close()
 
 
+_OF_STRANGERS = {
+    "/rest/v1/rpc/claim_tasks": "application/json", "/rest/v1/jobs": "application/json",
+    "/storage/v1/object/sign/job-artifacts/x": "application/json", "/login": "application/x-www-form-urlencoded",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", _OF_STRANGERS)
+async def test_nobody_waits_for_the_long_body_of_a_stranger(url: str, path: str) -> None:
+    """Nor keeps it: a short one may be what a role without a name was granted, or how somebody signs in."""
+    head = f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Type: {_OF_STRANGERS[path]}\r\n"
+    chunk = b"2000\r\n" + b" " * 8192 + b"\r\n"
+    async with serving(url, body_timeout=100) as server:
+        assert await status_of(server.port, f"{head}Content-Length: 20000\r\n\r\n".encode()) == 413
+        assert await status_of(server.port, f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 3) == 413
+        if path != "/login":
+            wrong = f"{head}Authorization: Bearer x.y.z\r\nContent-Length: 100\r\n\r\n"
+            assert await status_of(server.port, wrong.encode()) == 401
+
+
+async def status_of(port: int, sent: bytes) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.timeout(20):
+            writer.write(sent)
+            return int((await reader.readuntil(b"\r\n"))[9:12])
+    finally:
+        writer.close()
+
+
 async def test_a_body_that_announces_too_much_is_refused_unread(url: str) -> None:
     async with serving(url, max_body=1000) as server:
         status, body = await answer_to(server.port, f"{_HEAD}Content-Length: 1001\r\n\r\n".encode())

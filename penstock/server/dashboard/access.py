@@ -10,6 +10,7 @@ from penstock.server.dashboard.headers import HEADERS
 from penstock.server.dashboard.page import Form
 from penstock.server.dashboard.render import render
 from penstock.server.dashboard.session import Session, Sessions
+from penstock.server.http.body import read_at_most
 from penstock.server.http.problems import Problem
 from penstock.storage.links import address
 
@@ -86,14 +87,15 @@ def sent_from(request: Request) -> str | None:
     return f"{path}?{referrer.query}" if referrer.query else path
 
 
-async def read_form(request: Request) -> Form:
+async def read_form(request: Request, most: int | None = None) -> Form:
     """As browsers send it: names and values. Several values of one name are joined by commas."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Problem(415, "send a form: application/x-www-form-urlencoded")
     form = Form()
     try:
-        sent = parse_qsl((await request.body()).decode("ascii"), True, max_num_fields=_MAX_FIELDS, errors="strict")
+        body = await (request.body() if most is None else read_at_most(request, most))
+        sent = parse_qsl(body.decode("ascii"), True, max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
         raise Problem(400, "the form cannot be read") from None
     for name, value in sent:

@@ -20,6 +20,7 @@ from penstock.server.dashboard.session import Role, Session, Sessions
 from penstock.server.dashboard.throttle import Throttle
 from penstock.server.dependencies import Services
 from penstock.server.http.address import client_of
+from penstock.server.http.body import OF_STRANGERS
 from penstock.server.http.problems import Problem
 
 log = logging.getLogger("penstock.server")
@@ -53,9 +54,9 @@ class SignIn:
     async def submit(self, request: Request) -> Response:
         try:
             access.refuse_other_sites(request)
-            form = await access.read_form(request)
+            form = await access.read_form(request, OF_STRANGERS)
         except Problem as problem:
-            return self._page("/", problem.detail, problem.status)
+            return self._page("/", problem.detail, problem.status, problem.headers)
         following = safe_path(form.get("next"))
         who = client_of(request.scope, self._services.settings)
         wait = self._throttle.seconds_to_wait(who)

@@ -16,6 +16,7 @@ from penstock.engine.postgres.connections import pipeline
 from penstock.engine.postgres.statement import Statement
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Services, caller_of, services_of
+from penstock.server.http.body import body_of
 from penstock.server.http.route import refuse_many
 from penstock.server.rest.answers import EXACT, Answer, preferences, refuse_many_or_none, wants_one
 from penstock.server.rest.calls import call, function_of, missing, read_arguments, schema_of
@@ -27,7 +28,7 @@ from penstock.server.rest.values import refuse_nul
 STATEMENT_TIMEOUT = 8.0
 """Seconds, as Supabase has it for its users."""
 
-_SETTINGS = "select set_config('statement_timeout', %s, true), set_config('search_path', 'pg_catalog, pg_temp', true)"
+_SETTINGS = "select pg_catalog.set_config('statement_timeout', %s, true), pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
 _OTHERS = ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
 
 # PostgREST describes itself in a way of its own; ours is in the guide
@@ -42,7 +43,7 @@ async def call_function(name: str, request: Request) -> Response:
             raise Refused(400, "PGRST100", f"Prefer: {EXACT}: results of functions are not counted here")
         for parameter in request.query_params:
             raise Refused(400, "PGRST100", f"{parameter[:63]}: results of functions are not filtered here")
-        body = await _body(request)
+        body = await _body(request, caller)
         arguments = read_arguments(body)
         function = function_of(schema, name, arguments)
         refuse_nul(body.decode(), arguments)
@@ -91,7 +92,7 @@ async def insert_rows(name: str, request: Request) -> Response:
         prefer = preferences(request)
         if any(each.startswith("resolution=") for each in prefer):
             raise Refused(400, "PGRST100", "an upsert is not understood here")
-        rows = read_rows(await _body(request))
+        rows = read_rows(await _body(request, caller))
         returning = "return=representation" in prefer
         single = returning and wants_one(request)
         made = await _of_view(query, _run(services, caller, insert(query, rows, returning=returning), single=single))
@@ -119,8 +120,8 @@ async def _answered(request: Request, answer: Callable[[Identity, Services], Awa
         return refused_of(error, caller).response()
 
 
-async def _body(request: Request) -> bytes:
-    body = await request.body()
+async def _body(request: Request, caller: Identity) -> bytes:
+    body = await body_of(request, caller)
     refuse_many(body)
     return body
 

@@ -17,6 +17,7 @@ from penstock.engine import commands
 from penstock.server.auth.identity import Identity
 from penstock.server.dependencies import Services, Shared, caller_of, services_of
 from penstock.server.files.signing import links_for
+from penstock.server.http.body import body_of
 from penstock.server.rest.errors import JSON, Refused, refused_of
 from penstock.sql import quote_schema
 
@@ -32,7 +33,7 @@ async def sign(bucket: str, path: str, request: Request) -> Response:
     caller = None
     try:
         caller = await caller_of(request)
-        told = await _link(services_of(request), caller, bucket, path, await request.body())
+        told = await _link(services_of(request), caller, bucket, path, await body_of(request, caller))
         return Response(msgspec.json.encode({"signedURL": told}), 200, None, JSON)
     except Exception as error:
         return shown(refused_of(error, caller))
