@@ -33,7 +33,10 @@ async def claim(session: Session, hands: Hands, asked: c.Claim) -> list[ClaimedJ
     while len(claimed) < asked.limit:
         wanted = min(size, asked.limit - len(claimed), _MOST)
         records = await _take(session, hands, asked.lease, asked.queue, wanted, int(seconds * 1000))
-        claimed += [record.claimed() for record in records if not await _ended(session, hands, asked.lease, record)]
+        for record in records:
+            of_no_handler = await _ended(session, hands, asked.lease, record)
+            if not of_no_handler and not await _put_off(session, hands, asked.lease, record):
+                claimed.append(record.claimed())
         if len(records) < wanted:
             size = _FIRST
             break
@@ -111,4 +114,15 @@ async def _ended(session: Session, hands: Hands, lease: Lease, record: Record) -
     answer, *_ = await session.many([ended, hands.drop(session, lease, [record.uuid])])
     if worker_lost and int(answer) >= 0:
         await session.many(lost.note(session, record))
+    return True
+
+
+async def _put_off(session: Session, hands: Hands, lease: Lease, record: Record) -> bool:
+    """Lets the job of a schedule wait that is to come some time after its tick."""
+    ms = schedules.put_off_ms(record)
+    if not ms:
+        return False
+    held = (await hands.find(session, lease, [record.claimed().held]))[record.uuid]
+    later = calls.delay(session.keys(record.queue), record.id, held.token, ms, counts=False)
+    await session.many([later, hands.drop(session, lease, [record.uuid])])
     return True

@@ -1,6 +1,7 @@
 """Schedules are BullMQ's job schedulers: each has its next job in the queue, delayed, and whoever takes that job adds
 the one after it. So nothing needs to be fired, and a Node worker keeps our schedules going as we keep its."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -10,10 +11,10 @@ from bullmq.job_scheduler import JobScheduler
 
 from penstock.cron import CatchUp, RecordedSchedule, Source
 from penstock.engine import commands as c
-from penstock.engine.bullmq.calls import plain
+from penstock.engine.bullmq.calls import now_ms, plain
 from penstock.engine.bullmq.enqueue import OURS, enqueue, options_of
 from penstock.engine.bullmq.queues import known_queues, meet
-from penstock.engine.bullmq.record import Record, decode, moment
+from penstock.engine.bullmq.record import Record, decode, moment, number
 from penstock.engine.bullmq.session import Session
 from penstock.errors import EngineCannot, InvalidInput
 from penstock.job import NewJob
@@ -23,6 +24,9 @@ _ABOUT = "ps:schedules"
 
 _LAST = "ps:schedules:last"
 """And beside it the last tick of each, and that tick's job, as far as a worker of ours took it."""
+
+_LONGEST = 1e13
+"""Milliseconds that a job may wait, as elsewhere: somebody else may have written more."""
 
 
 class _About(msgspec.Struct, frozen=True):
@@ -39,7 +43,7 @@ class _About(msgspec.Struct, frozen=True):
     paused: bool = False
 
     def job(self, queue: str) -> NewJob:
-        known = {"priority", "max_attempts", *OURS}
+        known = {"priority", "max_attempts", "delay", *OURS}
         options = {name: value for name, value in self.options.items() if name in known}
         return NewJob(kind=self.kind, args=msgspec.json.encode(self.args), queue=queue, **options)
 
@@ -73,8 +77,11 @@ async def _write(session: Session, queue: str, name: str, about: _About) -> None
     if about.paused:
         await scheduler.removeJobScheduler(name)
         return
-    opts = options_of(about.job(queue))
+    job = about.job(queue)
+    opts = options_of(replace(job, delay=None))
     del opts["jobId"]
+    if job.delay:
+        opts["penstock"]["delay"] = job.delay
     await scheduler.upsertJobScheduler(name, {"pattern": about.cron, "tz": about.tz}, about.kind, about.args, opts)
 
 
@@ -144,6 +151,14 @@ async def remove_schedule(session: Session, name: str) -> bool:
             await JobScheduler(session.queue(queue)).removeJobScheduler(name)
             removed = True
     return removed
+
+
+def put_off_ms(record: Record) -> int:
+    """How long the job of a tick is still to wait that comes later than its tick: BullMQ's delay is until that."""
+    if "rjk" not in record.fields:
+        return 0
+    ms = number(record.opts.get("prevMillis")) + 1000 * number(record.about.get("delay")) - now_ms()
+    return int(ms) if 0 < ms < _LONGEST else 0
 
 
 async def go_on(session: Session, record: Record) -> None:
