@@ -154,11 +154,13 @@ async def remove_schedule(session: Session, name: str) -> bool:
 
 
 def put_off_ms(record: Record) -> int:
-    """How long the job of a tick is still to wait that comes later than its tick: BullMQ's delay is until that."""
-    if "rjk" not in record.fields:
+    """How long the job of a tick is still to wait that comes later than its tick: BullMQ's delay is until that. One
+    that is here before its tick was wanted at once."""
+    delay = 1000 * number(record.about.get("delay"))
+    if "rjk" not in record.fields or not 0 < delay < _LONGEST:
         return 0
-    ms = number(record.opts.get("prevMillis")) + 1000 * number(record.about.get("delay")) - now_ms()
-    return int(ms) if 0 < ms < _LONGEST else 0
+    ms = number(record.opts.get("prevMillis")) + delay - now_ms()
+    return int(ms) if 0 < ms <= delay else 0
 
 
 async def go_on(session: Session, record: Record) -> None:
