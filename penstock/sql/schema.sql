@@ -1483,6 +1483,14 @@ CREATE FUNCTION penstock.report_statistics(p_lease bigint, p_runs jsonb DEFAULT 
     SET enable_seqscan TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: reported_before(bigint, uuid[], integer[], text[]); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.reported_before(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors text[]) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: reported_runs(bigint[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.reported_runs(p_numbers bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(at timestamp with time zone, queue text, kind text, succeeded bigint, failed bigint, retried bigint, cancelled bigint, waited bigint[], ran bigint[], waited_seconds double precision, ran_seconds double precision)
     LANGUAGE sql STABLE
@@ -3946,6 +3954,10 @@ GRANT ALL ON FUNCTION penstock.report_progress(p_lease bigint, p_ids uuid[], p_c
 -- Name: FUNCTION report_statistics(p_lease bigint, p_runs jsonb, p_errors jsonb, p_memory bigint, p_load double precision, p_slots integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.report_statistics(p_lease bigint, p_runs jsonb, p_errors jsonb, p_memory bigint, p_load double precision, p_slots integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.report_statistics(p_lease bigint, p_runs jsonb, p_errors jsonb, p_memory bigint, p_load double precision, p_slots integer) TO service_role;
+
+-- Name: FUNCTION reported_before(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors text[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.reported_before(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.reported_before(p_lease bigint, p_ids uuid[], p_claims integer[], p_errors text[]) TO service_role;
 
 -- Name: FUNCTION reported_runs(p_numbers bigint[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.reported_runs(p_numbers bigint[]) FROM PUBLIC;

@@ -127,7 +127,7 @@ class AsyncCall:
             result = await _wrapped(self._middleware, ctx, handle)
             ending = ending_of(result)
             if ctx.completes_itself and isinstance(ending, Succeeded):
-                return _settled(await ctx.complete(ending.output))
+                return Settled(accepted=await ctx.complete(ending.output))
             return ending
         finally:
             await ctx.let_go()
@@ -199,7 +199,7 @@ class ThreadCall:
             call = _wrapped(self._middleware, ctx, lambda: in_thread(handle))
             ending = ending_of(await call)
             if ctx.completes_itself and isinstance(ending, Succeeded):
-                return _settled(await in_thread(ctx.complete, ending.output))
+                return Settled(accepted=await in_thread(ctx.complete, ending.output))
             return ending
         finally:
             if not left_behind:
@@ -373,11 +373,6 @@ def _seen_from_outside(ending: Ending) -> Any:
             return None
         case _:
             assert_never(ending)
-
-
-def _settled(accepted: bool) -> Ending:
-    del accepted  # refused: another worker has the job by now, and what this one wrote was rolled back
-    return Settled()
 
 
 def _ignore(_: object) -> None:

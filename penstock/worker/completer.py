@@ -51,6 +51,8 @@ class Completer(Loop):
         self._observers = observers
         self._ended: list[Ended] = []
         self._reporting: list[Ended] = []
+        self._times = 0
+        """That this has been reported: after the first nobody knows what became of that."""
         self._something = asyncio.Event()
         self._nothing = asyncio.Event()
         self._nothing.set()
@@ -78,6 +80,7 @@ class Completer(Loop):
                     lane.reporting += 1
                 self._look()
             # kept until it is done: after a lost connection the same is reported again
+            self._times += 1
             try:
                 await self._report(self._reporting)
             except self._engine.faults.unstorable:
@@ -88,7 +91,7 @@ class Completer(Loop):
             self._statistics.note(self._reporting)
             if self._observers.hooks:
                 self._observers.tell(self._reporting)
-            self._reporting = []
+            self._reporting, self._times = [], 0
             self._look()
             if not self._ended:
                 self._nothing.set()
@@ -118,6 +121,7 @@ class Completer(Loop):
                 await self._report([(lane, run, Failed(AttemptError(told, type(error).__name__, final=True)))])
 
     async def _report_on(self, lease: Lease, runs: Sequence[tuple[Run, Ending]]) -> None:
+        settled: list[tuple[Run, Settled]] = []
         succeeded: list[tuple[Run, Succeeded]] = []
         failed: list[tuple[Run, Failed]] = []
         snoozed: list[tuple[Run, Snoozed]] = []
@@ -139,19 +143,24 @@ class Completer(Loop):
                 case Released():
                     released.append(run)
                 case Settled():
-                    run.reported = True
+                    settled.append((run, ending))
                 case _:
                     assert_never(ending)
+        if settled:
+            refused = [run.job.id for run, ending in settled if not ending.accepted]
+            self._warn(refused)
+            self._done(settled, refused)
         if succeeded:
             completed = [_completed(run.job, ending.output) for run, ending in succeeded]
             refused = await self._engine.arun(commands.Complete(lease, completed))
-            self._warn(refused)
-            _done(succeeded, refused)
+            if self._times == 1:
+                self._warn(refused)
+            self._done(succeeded, refused)
         if failed:
             attempts = [commands.FailedAttempt(run.job.id, run.job.claims, ending.error) for run, ending in failed]
             results = _by_id(await self._engine.arun(commands.Fail(lease, attempts)))
             self._set_alarm(results)
-            _done(failed, _refused(failed, results))
+            self._done(failed, _refused(failed, results))
             for run, ending in failed:
                 became = results.get(run.job.id)
                 run.became = None if became is None else became.state
@@ -160,14 +169,14 @@ class Completer(Loop):
             snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
             results = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
             self._set_alarm(results)
-            _done(snoozed, _refused(snoozed, results))
+            self._done(snoozed, _refused(snoozed, results))
             for run, _ in snoozed:
                 self._note_given_up(run, results, "Snoozed", "still not done after its last snooze")
         if parked:
             unknown = [commands.Unknown(run.job.id, run.job.claims, ending.reason) for run, ending in parked]
             results = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
             self._set_alarm(results)
-            _done(parked, _refused(parked, results))
+            self._done(parked, _refused(parked, results))
             for run, ending in parked:
                 if not self._note_given_up(
                     run, results, "Parked", f"no worker that knows it came in time: {ending.reason}"
@@ -188,6 +197,12 @@ class Completer(Loop):
             await self._engine.arun(commands.ReportProgress(lease, [run.reported_progress() for run in runs]))
             for run in runs:
                 run.unwritten = None
+
+    def _done(self, runs: Sequence[tuple[Run, Any]], refused: Container[UUID]) -> None:
+        for run, _ in runs:
+            run.reported = True
+            run.refused = run.job.id in refused
+            run.lost = run.refused and self._times == 1
 
     def _warn(self, refused: Sequence[Any]) -> None:
         if refused:
@@ -222,9 +237,3 @@ def _by_id(became: Sequence[Became]) -> dict[UUID, Became]:
 
 def _refused(runs: Sequence[tuple[Run, Any]], results: Container[UUID]) -> Container[UUID]:
     return [run.job.id for run, _ in runs if run.job.id not in results]
-
-
-def _done(runs: Sequence[tuple[Run, Any]], refused: Container[UUID] = ()) -> None:
-    for run, _ in runs:
-        run.reported = True
-        run.refused = run.job.id in refused

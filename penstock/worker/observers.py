@@ -31,7 +31,7 @@ class Observers:
 
 def _ended(run: Run, ending: Ending, offset: float) -> EndedRun:
     outcome: RunOutcome = ending.outcome
-    if run.stop is Stop.LOST:
+    if run.lost or run.stop is Stop.LOST:
         outcome = "lost"
     elif run.became is JobState.FAILED:
         outcome = "failed"

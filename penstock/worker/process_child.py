@@ -115,8 +115,7 @@ def _run_sync(
             ending = ending_of(function(*([ctx] if takes_context else []), *args, **kwargs))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if ctx.completes_itself and isinstance(ending, Succeeded):
-            ctx.complete(ending.output)
-            return Settled()
+            return Settled(accepted=ctx.complete(ending.output))
         return ending
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -143,8 +142,7 @@ async def _run_async(
         with ctx.handling():
             ending = ending_of(await function(*([ctx] if takes_context else []), *args, **kwargs))
         if ctx.completes_itself and isinstance(ending, Succeeded):
-            await ctx.complete(ending.output)
-            return Settled()
+            return Settled(accepted=await ctx.complete(ending.output))
         return ending
     finally:
         loop.remove_signal_handler(signal.SIGTERM)

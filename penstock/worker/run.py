@@ -51,6 +51,8 @@ class Run(msgspec.Struct, eq=False):
     reported: bool = False
     refused: bool = False
     """Reported too late: the job was no longer its own."""
+    lost: bool = False
+    """Refused, and not because it had been reported before without an answer."""
     ran: float = 0.0
     """Seconds that its handler took."""
     became: JobState | None = None
@@ -208,10 +210,12 @@ class Parked(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-class Settled(msgspec.Struct, frozen=True, gc=False):
+class Settled(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Nothing to report: the handler's own transaction completed the job, or it is no longer this worker's."""
 
     outcome: ClassVar[RunOutcome] = "succeeded"
+    accepted: bool = True
+    """False where that transaction was rolled back because another worker has the job by now."""
 
 
 class Suspending(Settled, frozen=True, gc=False):

@@ -84,6 +84,8 @@ class RunCounts:
             if counts is None or lane.queue != name or job.kind != kind:
                 name, kind = lane.queue, job.kind
                 counts = self._counts.setdefault(name, {}).setdefault(kind, _Counts())
+            if run.lost:
+                continue
             if type(ending) is Succeeded:
                 counts.succeeded += 1
             elif not self._note_other(lane.queue, counts, run, ending):

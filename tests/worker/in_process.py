@@ -176,6 +176,11 @@ def enqueue_another(ctx: SyncContext) -> None:
     ctx.enqueue(NewJob(kind="another"))
 
 
+def enqueue_another_and_wait(ctx: SyncContext, started: Path, go: Path) -> None:
+    ctx.enqueue(NewJob(kind="another", queue="elsewhere"))
+    wait_for(started, go)
+
+
 def report_and_enqueue(ctx: SyncContext) -> None:
     ctx.progress(0, "Starting")
     ctx.progress(100, "Completed")

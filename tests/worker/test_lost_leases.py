@@ -2,13 +2,15 @@
 
 import asyncio
 import threading
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from penstock import Context, JobState, Penstock
+from penstock import Backoff, Context, JobState, NewJob, Penstock, Snooze
 from penstock.engine import commands
 from penstock.engine.postgres import pools
 from penstock.job import ClaimedJob, Lease
@@ -20,6 +22,7 @@ from tests.kit import saying
 from tests.kit.fixtures import Connect
 from tests.kit.until import soon, until
 from tests.kit.working import working
+from tests.worker import in_process
 from tests.worker.wires import wire as wire
 
 TERMINATE = """
@@ -140,6 +143,46 @@ async def test_an_outcome_of_a_lost_job_is_refused(
     assert watch.execute("select count(*), max(attempt) from penstock.history").fetchone() == (1, 2)
 
 
+async def enqueue_another_and_wait_async(ctx: Context, started: Path, go: Path) -> None:
+    ctx.enqueue(NewJob(kind="another", queue="elsewhere"))
+    await asyncio.to_thread(in_process.wait_for, started, go)
+
+
+@pytest.mark.parametrize(
+    ("function", "isolate"),
+    [
+        (in_process.wait_for, False),
+        (enqueue_another_and_wait_async, False),
+        (in_process.enqueue_another_and_wait, False),
+        (in_process.enqueue_another_and_wait, True),
+    ],
+    ids=["by itself", "in its own transaction", "in that of a thread", "in that of a process"],
+)
+async def test_an_outcome_that_was_refused_is_lost_and_no_success(
+    app: Penstock,
+    watch: psycopg.Connection[Any],
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    function: Callable[..., Any],
+    isolate: bool,
+) -> None:
+    """Its worker has not heard of it: only the job is another's, not the lease."""
+    ended: list[str] = []
+    app.on_end(lambda run: ended.append(run.outcome))
+    handler = app.job(isolate=isolate)(function)
+    started, go = tmp_path / "started", tmp_path / "go"
+    async with working(app):
+        job = await handler.aenqueue(started, go)
+        await until(started.exists, within=30)
+        watch.execute("update penstock.jobs set claims = claims + 1")
+        go.touch()
+        await until(lambda: ended)
+    assert ended == ["lost"]
+    assert f"1 outcome was refused, no longer this worker's: {job.id}" in caplog.text
+    assert watch.execute("select kind from penstock.all_jobs").fetchall() == [(function.__name__,)]
+    assert watch.execute("select runs from penstock.reports where runs <> '[]'").fetchall() == []
+
+
 async def test_jobs_of_the_new_lease_are_not_dropped_with_those_of_the_old(
     app: Penstock, watch: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +282,70 @@ async def test_a_report_without_an_answer_is_made_again_and_the_job_not_run_agai
         assert await (await work.aenqueue(0)).aresult(10) == 0
     assert runs == [0, 1, 0]
     assert (await job.arefresh()).attempt == (0 if how == "snooze" else 1)
+
+
+@pytest.mark.parametrize("answered", [True, False], ids=["after the answer", "before the answer"])
+@pytest.mark.parametrize(
+    ("kind", "report", "outcome"),
+    [
+        ("succeed", "complete", "succeeded"),
+        ("give_up", "fail", "failed"),
+        ("try_again", "fail", "retried"),
+        ("poll", "snooze", "failed"),
+        ("stale", "park", "failed"),
+    ],
+)
+async def test_what_a_report_without_an_answer_came_to_is_told_once(
+    wired: Penstock,
+    wire: Wire,
+    watch: psycopg.Connection[Any],
+    caplog: pytest.LogCaptureFixture,
+    kind: str,
+    report: str,
+    outcome: str,
+    answered: bool,
+) -> None:
+    ended: dict[str, list[str]] = defaultdict(list)
+    told: list[str] = []
+    wired.on_end(lambda run: ended[run.job.kind].append(run.outcome))
+    wired.on_failure(lambda failure: told.append(failure.job.kind))
+
+    @wired.job
+    async def succeed() -> None: ...
+
+    @wired.job(max_attempts=1)
+    async def give_up() -> None:
+        raise ValueError("no")
+
+    @wired.job(max_attempts=2, backoff=Backoff.constant(600))
+    async def try_again() -> None:
+        raise ValueError("no")
+
+    @wired.job(max_snoozes=0)
+    async def poll() -> Snooze:
+        return Snooze(600)
+
+    @wired.job
+    async def stale(changed: int) -> None: ...
+
+    @wired.job
+    async def warm_up() -> None: ...
+
+    async with working(wired, lease=600):
+        await (await warm_up.aenqueue()).aresult(10)
+        wire.cut_at(f"penstock.{report}", answered=answered)
+        if kind == "stale":
+            with watch.transaction():
+                watch.execute("select penstock.enqueue('stale')")
+                watch.execute("update penstock.jobs set parked_since = now() - interval '4 days'")
+        else:
+            await wired.handler(kind).aenqueue()
+        await until(lambda: ended[kind])
+        assert wire.cuts == 1
+    assert ended[kind] == [outcome]
+    assert told == [kind] * (outcome == "failed")
+    assert "refused" not in caplog.text
+    assert ("attempt 1 of 2 failed, tried again" in caplog.text) == (kind == "try_again")
 
 
 async def test_a_report_waits_for_a_database_that_is_away(

@@ -240,15 +240,14 @@ class _Outcome(Generic[R]):
 
 @contextmanager
 def _once(command: Command[R]) -> Iterator[_Outcome[R]]:
-    """A completion that is sent again because its answer was lost has happened already when one of its jobs exists:
-    either way there is nothing left to do."""
+    """A completion that is sent again because its answer was lost has happened already when one of its jobs exists."""
     outcome = _Outcome[R]()
     try:
         yield outcome
     except DuplicateKey as error:
         if not isinstance(command, CompleteAndEnqueue) or error.field != "id":
             raise
-        outcome.result = cast(R, False)
+        outcome.result = cast(R, True)
 
 
 def _unreachable(error: Exception, api: str) -> ApiUnreachable:

@@ -1,7 +1,8 @@
 -- Reports attempts that failed. p_errors is a JSON array in the order of p_ids of
 --   {"error": text, "type": text, "traceback": text, "retry_in": seconds, "final": bool}
 -- A job with attempts left goes back to scheduled by its backoff (its own, else its queue's, else the default) or by
--- retry_in; otherwise it has failed for good. Returns what became of each; a refused one is not among them.
+-- retry_in; otherwise it has failed for good. Returns what became of each; a refused one is not among them, one that
+-- was reported before is, see reported_before().
 create or replace function penstock.fail(p_lease bigint, p_ids uuid[], p_claims int[], p_errors jsonb)
 returns table (id uuid, state penstock.job_state, run_at timestamptz)
 language plpgsql
@@ -12,6 +13,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := penstock.clock();
+  v_told uuid[] := '{}';
   v_ended uuid[] := '{}';
   v_job record;
   v_error jsonb;
@@ -71,10 +73,18 @@ begin
         perform penstock.wake(v_job.queue);
       end if;
     end if;
+    v_told := v_told || v_job.id;
     return next;
   end loop;
   if cardinality(v_ended) > 0 then
     perform penstock.settle(v_ended);
+  end if;
+  if cardinality(v_told) < cardinality(p_ids) then
+    return query
+      select before.*
+        from penstock.reported_before(
+          p_lease, p_ids, p_claims, array(select left(failure->>'error', 8000) from jsonb_array_elements(p_errors) as failure)) as before
+       where id <> all(v_told);
   end if;
 end
 $$;

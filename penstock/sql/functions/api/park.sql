@@ -3,7 +3,8 @@
 -- makes them ready when it opens its lease (unpark). Until then they are tried again after half of the time that they have been
 -- parked, so that any number of them keeps nobody busy: at most every 30 seconds while a live worker has a handler of the
 -- kind, else every 5 minutes. After the queue's parked_timeout, 3 days by default, a job has failed.
--- p_reasons says why, in the order of p_ids. Returns what became of each; a refused one is not among them.
+-- p_reasons says why, in the order of p_ids. Returns what became of each; a refused one is not among them, one
+-- that was given up before is, see reported_before().
 create or replace function penstock.park(p_lease bigint, p_ids uuid[], p_claims int[], p_reasons text[])
 returns table (id uuid, state penstock.job_state, run_at timestamptz)
 language plpgsql
@@ -14,6 +15,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := penstock.clock();
+  v_told uuid[] := '{}';
   v_ended uuid[] := '{}';
   v_timeout interval;
   v_age interval;
@@ -60,10 +62,18 @@ begin
         perform penstock.wake(v_job.queue);
       end if;
     end if;
+    v_told := v_told || v_job.id;
     return next;
   end loop;
   if cardinality(v_ended) > 0 then
     perform penstock.settle(v_ended);
+  end if;
+  if cardinality(v_told) < cardinality(p_ids) then
+    return query
+      select before.*
+        from penstock.reported_before(
+          p_lease, p_ids, p_claims, array_fill('no worker that knows it came '::text, array[cardinality(p_ids)])) as before
+       where id <> all(v_told);
   end if;
 end
 $$;

@@ -1,5 +1,6 @@
 -- Puts running jobs back to look again later, at no cost of an attempt. Snoozes have a budget of their own
--- (max_snoozes): a poll that goes on past it has failed. Returns what became of each; a refused one is not among them.
+-- (max_snoozes): a poll that goes on past it has failed. Returns what became of each; a refused one is not among them, one
+-- that was given up before is, see reported_before().
 create or replace function penstock.snooze(p_lease bigint, p_ids uuid[], p_claims int[], p_seconds double precision[])
 returns table (id uuid, state penstock.job_state, run_at timestamptz)
 language plpgsql
@@ -10,6 +11,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := penstock.clock();
+  v_told uuid[] := '{}';
   v_ended uuid[] := '{}';
   v_job record;
 begin
@@ -54,10 +56,18 @@ begin
     insert into penstock.usage_log (day, org, kind, runs, seconds, failures, bytes)
     values ((v_now at time zone 'utc')::date, coalesce(v_job.org, ''), v_job.kind,
             (state not in ('scheduled', 'ready'))::int, extract(epoch from v_now - v_job.started_at), (state = 'failed')::int, 0);
+    v_told := v_told || v_job.id;
     return next;
   end loop;
   if cardinality(v_ended) > 0 then
     perform penstock.settle(v_ended);
+  end if;
+  if cardinality(v_told) < cardinality(p_ids) then
+    return query
+      select before.*
+        from penstock.reported_before(
+          p_lease, p_ids, p_claims, array_fill('still not done after '::text, array[cardinality(p_ids)])) as before
+       where id <> all(v_told);
   end if;
 end
 $$;
