@@ -11,8 +11,11 @@ from penstock.engine import commands
 from penstock.errors import LeaseLost
 from penstock.flow import Flow
 from penstock.job import ClaimedJob, JobState, Lease
+from penstock.server import ServerSettings
 from tests.kit.redis import fresh_redis
+from tests.kit.serving import KEY
 from tests.kit.working import working
+from tests.server.api import asking
 
 SOON = 60.0
 
@@ -100,6 +103,14 @@ async def test_what_an_operator_cancels_leaves_a_line(app: Penstock) -> None:
         assert (await job.arefresh()).state is JobState.CANCELLED
         [line] = await asyncio.to_thread(app.audit.list)
         assert (line.who, line.action, line.jobs) == ("ada", "cancel", 1)
+
+
+async def test_what_takes_jobs_in_postgres_is_refused_by_name_however_it_is_asked(app: Penstock) -> None:
+    async with app, asking(app, ServerSettings(service_key=KEY)) as api:
+        for path in ("/api/jobs/tick", "/api/jobs/batch", "/api/jobs", "/rest/v1/jobs"):
+            for way in ("GET", "POST", "DELETE"):
+                answer = await api.service(way, path)
+                assert "this is for jobs in Postgres" in answer.text, f"{way} {path}"
 
 
 def test_there_is_a_database_where_one_is_named_or_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -25,6 +25,17 @@ refused = APIRouter(include_in_schema=False)
 _ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 
+@refused.api_route("/api/{path:path}", methods=_ANY)
+@refused.api_route("/rest/{path:path}", methods=_ANY)
+# or they would be taken for the id of a job
+@router.api_route("/api/jobs/batch", methods=_ANY, include_in_schema=False)
+@router.api_route("/api/jobs/tick", methods=_ANY, include_in_schema=False)
+async def refuse() -> Response:
+    raise EngineCannot(
+        "database", "this is for jobs in Postgres, and those of this server are in Redis: start them in Python or Node"
+    )
+
+
 @router.get(
     "/api/jobs/{id}",
     summary="How a job is doing",
@@ -49,12 +60,3 @@ async def cancel_job(id: UUID, caller: Caller, shared: Shared) -> Response:
         raise Problem(409, "it has ended already")
     answer = {"id": id, "state": state, "cancel_requested": not state.final}
     return Response(encode(answer), media_type="application/json")
-
-
-@refused.api_route("/api/{path:path}", methods=_ANY)
-@refused.api_route("/rest/{path:path}", methods=_ANY)
-async def refuse(path: str) -> Response:
-    del path
-    raise EngineCannot(
-        "database", "this is for jobs in Postgres, and those of this server are in Redis: start them in Python or Node"
-    )

@@ -15,6 +15,7 @@ from penstock.server import (
     CheckedRoute,
     IdempotencyKey,
     JobCaller,
+    Problem,
     Shared,
     job_response,
     problems,
@@ -42,6 +43,12 @@ async def start_reading(body: Start, caller: Caller, shared: Shared, key: Idempo
     told = {"id": started.id, "jobId": started.id, "status": STATUS[started.state], "created": started.created}
     where = {"Location": f"/api/jobs/{started.id}"}
     return Response(msgspec.json.encode(told), 202, where, "application/json")
+
+
+@router.api_route("/api/jobs/start", methods=["GET", "HEAD", "PUT", "PATCH", "DELETE"], include_in_schema=False)
+async def refuse_method() -> Response:
+    """Or it would be taken for the id of a job."""
+    raise Problem(405, "send it with POST", headers={"Allow": "POST"})
 
 
 @router.get(

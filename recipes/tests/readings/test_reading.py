@@ -174,8 +174,9 @@ async def test_clients_of_the_document_and_of_the_server_are_answered_alike(make
         # a job that is no reading, as the server tells it
         [listed] = (await ada.ask("GET", f"/api/jobs?parent={id}&kind=calculation")).json()["jobs"]
         assert await ada.look(listed["id"]) == listed
-        for way in ("GET", "PUT"):
-            assert (await ada.ask(way, "/api/jobs/start")).status_code in (405, 422)
+        for way in ("GET", "PUT", "DELETE"):
+            refused = await ada.ask(way, "/api/jobs/start")
+            assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
 
 
 async def test_of_many_faults_a_few_are_told_at_once(make: MakeApp) -> None:
