@@ -29,19 +29,22 @@ class Rendered:
 
 def set_pages(title: str, resume: Resume, choices: Choices, made_at: datetime) -> bytes:
     """The PDF as typst makes it, with bytes that depend on nothing but the arguments."""
+    printed = json.dumps(as_printed(resume), ensure_ascii=False)
+    language, _, region = resume.language.partition("-")
     inputs = {
-        "resume": json.dumps(as_printed(resume)),
+        "resume": printed,
         "choices": json.dumps(
             {
                 "paper": _PAPERS[choices.page_size],
                 "margins": {side: getattr(choices.margins, side) for side in ("top", "bottom", "left", "right")},
                 "grayscale": choices.color_mode == "grayscale",
-                "lang": resume.language,
+                "lang": language,
+                "region": region or None,
                 # a draft is set line by line; otherwise paragraphs as a whole
                 "linebreaks": "simple" if choices.quality == "draft" else "optimized",
                 "hyphenate": choices.quality == "high",
                 "families": fonts.families(),
-                "fallbacks": fonts.fallbacks(resume.language),
+                "fallbacks": fonts.fallbacks(resume.language, printed),
                 "metadata": _metadata(title, resume, choices),
             }
         ),

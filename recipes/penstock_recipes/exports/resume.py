@@ -112,7 +112,11 @@ class Resume(Part):
     awards: list[Award] = Field(default=[], max_length=MANY)
     languages: list[Language] = Field(default=[], max_length=MANY)
     sections: list[Section] = Field(default=[], max_length=20, description="Whatever else there is to tell.")
-    language: str = Field(default="en", pattern=r"^[a-z]{2,3}$", description="In which it is written: for hyphenation.")
+    language: str = Field(
+        default="en",
+        pattern=r"^[a-z]{2,3}(-[A-Z]{2})?$",
+        description="In which it is written, such as `zh-TW`: for hyphenation, and the forms of Chinese characters.",
+    )
     labels: Annotated[dict[Name, Name], FewFields] = Field(
         default={}, max_length=20, description="Headings in other words: {'experience': 'Doświadczenie'}."
     )

@@ -48,7 +48,8 @@ async def take_key(services: "Services", caller: "Identity", asked: Asked) -> UU
         return None
     async with services.acting_as(caller) as connection:
         await connection.execute(
-            f"delete from exports.batch_keys where {_OF_KEY} and created_at < now() - interval '1 day'".encode(),  # noqa: S608 - of our own words
+            f"delete from exports.batch_keys where {_OF_KEY}"  # noqa: S608 - of our own words
+            " and created_at < pg_catalog.now() - interval '1 day'".encode(),
             asdict(asked),
         )
         await _add_key(connection, asked)
@@ -130,7 +131,7 @@ async def clean_up(app: Penstock, connection: psycopg.AsyncConnection[Any]) -> i
                 """
                 select id, artifact_id
                   from exports.export_history
-                 where expires_at <= now() and id > %s
+                 where expires_at <= pg_catalog.now() and id > %s
                  order by id
                  limit %s
                 """,
@@ -144,8 +145,8 @@ async def clean_up(app: Penstock, connection: psycopg.AsyncConnection[Any]) -> i
             if await _remove(app, artifact):
                 await connection.execute("delete from exports.export_history where id = %s", [id])
                 deleted += 1
-    await connection.execute("delete from exports.batch_keys where created_at < now() - interval '1 day'")
-    await connection.execute("delete from exports.batches where created_at < now() - %s", [_REMEMBERED])
+    await connection.execute("delete from exports.batch_keys where created_at < pg_catalog.now() - interval '1 day'")
+    await connection.execute("delete from exports.batches where created_at < pg_catalog.now() - %s", [_REMEMBERED])
     for (artifact,) in await (await connection.execute("select id from exports.unrecorded")).fetchall():
         deleted += await _remove(app, artifact)
     return deleted

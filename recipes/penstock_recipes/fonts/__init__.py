@@ -1,6 +1,7 @@
 """The fonts that PDFs are set in, the same on every machine; others are asked only for what these lack."""
 
 import os
+import re
 import stat
 import tempfile
 from contextlib import suppress
@@ -15,8 +16,8 @@ import typst
 BOXES = "Boxes"
 _CHOSEN = ("FiraGO", "Libertinus Serif", "New Computer Modern", "DejaVu Sans Mono")
 _FIRAGO = ("figo", "figbo", "figit", "figbi")
-_HAN = {"ja": "JP", "ko": "KR", "yue": "HK"}
-
+_HAN = {"zh": "SC", "zh-TW": "TC", "zh-HK": "HK", "zh-MO": "HK", "yue": "HK", "ja": "JP", "ko": "KR"}
+_WRITTEN_WITH = {"JP": re.compile("[\u3041-\u3096\u30a1-\u30fa]"), "KR": re.compile("[\u1100-\u11ff\uac00-\ud7a3]")}
 
 _finding = Lock()
 
@@ -41,15 +42,21 @@ def families() -> list[str]:
     return list(_families())
 
 
-def fallbacks(language: str = "en") -> list[str]:
+def fallbacks(language: str = "en", text: str = "") -> list[str]:
     """For characters that a template's own fonts lack: ours, then the system's, then a box, which every character has.
-    In which of their forms Chinese characters stand depends on the language of the text."""
+    In which of their forms Chinese characters stand depends on the language of the text, or else on the other letters
+    in it: kana are Japanese, hangul is Korean."""
     known = _families()
-    chosen = (*_CHOSEN, f"Noto Sans CJK {_HAN.get(language, 'SC')}")
+    chosen = (*_CHOSEN, f"Noto Sans CJK {_forms_of_han(language, text)}")
     ours = [name for name in chosen if name in known]
     others = [name for name in known if name not in (*chosen, BOXES) and "Math" not in name]
     # those that are made to cover everything come first
     return [*ours, *sorted(others, key=lambda name: (not name.startswith("Noto"), name)), BOXES]
+
+
+def _forms_of_han(language: str, text: str) -> str:
+    told = _HAN.get(language) or _HAN.get(language.partition("-")[0])
+    return told or next((forms for forms, letters in _WRITTEN_WITH.items() if letters.search(text)), "SC")
 
 
 @cache

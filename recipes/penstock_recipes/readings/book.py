@@ -123,6 +123,6 @@ def _compile(data: Mapping[str, Any]) -> bytes:
             font_paths=fonts.installed(),
             format="pdf",
             pdf_standards="a-2b",
-            sys_inputs={"data": msgspec.json.encode({**data, "fonts": fonts.fallbacks()}).decode()},
+            sys_inputs={"data": msgspec.json.encode({**data, "fonts": fonts.fallbacks(text=data["names"])}).decode()},
         )
     return pdf

@@ -31,7 +31,9 @@ ARABIC: dict[str, Any] = {
         ("zh", "王小明", "NotoSansCJKsc"),
         ("ja", "田中さくら", "NotoSansCJKjp"),
         ("ko", "김철수", "NotoSansCJKkr"),
+        ("zh-TW", "王小明", "NotoSansCJKtc"),
         ("en", "王小明", "NotoSansCJKsc"),
+        ("en", "田中さくら", "NotoSansCJKjp"),
         ("hi", "अक्षय श्रीज्ञान", "FiraGO"),
     ],
 )

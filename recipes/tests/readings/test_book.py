@@ -117,8 +117,8 @@ def test_any_text_is_safe_in_a_page(text: str) -> None:
 
 NAMES = {
     "王小明": "NotoSansCJKsc",
-    "田中さくら": "NotoSansCJKsc",
-    "김철수": "NotoSansCJKsc",
+    "田中さくら": "NotoSansCJKjp",
+    "김철수": "NotoSansCJKkr",
     "अक्षय श्रीज्ञान": "FiraGO",
     "محمد علي": "FiraGO",
     "Владимир Ильич": "LibertinusSerif",
