@@ -69,7 +69,8 @@ def migrate_adapters(
                 _note(
                     connection, schema,
                     "insert into {table} (application, number, name) values (%s, %s, %s) "
-                    "on conflict (application, number) do update set name = excluded.name, applied_at = now()",
+                    "on conflict (application, number) "
+                    "do update set name = excluded.name, applied_at = pg_catalog.now()",
                     each.name, _DIGEST, each.digest,
                 )  # fmt: skip
                 yield f"{each.name} functions"

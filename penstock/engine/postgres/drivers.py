@@ -126,7 +126,7 @@ class AsyncActingAs:
 _WITHOUT_ROLES = """{}: requests of users run under the roles anon, authenticated and service_role.
 As an administrator of the database `create role … nologin noinherit` those it does not have,
 `grant anon, authenticated, service_role to` the login of this application, and run `penstock migrate`."""
-ACT_AS = "select set_config('role', %s, true), set_config('request.jwt.claims', %s, true)"
+ACT_AS = "select pg_catalog.set_config('role', %s, true), pg_catalog.set_config('request.jwt.claims', %s, true)"
 
 
 @contextmanager

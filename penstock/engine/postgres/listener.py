@@ -78,7 +78,7 @@ class Notifications:
             self._by_channel = {getattr(channels, sort): sort for sort in self._sorts}
             for channel in (*self._by_channel, self._echo):
                 await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
-            await self._engine.arun(Statement("select pg_notify(%s, '')", [self._echo], nothing))
+            await self._engine.arun(Statement("select pg_catalog.pg_notify(%s, '')", [self._echo], nothing))
         self.read()
         try:
             async with asyncio.timeout(within):

@@ -75,7 +75,10 @@ _STORED = "select * from penstock.artifacts where {} = any(%s::uuid[]) and state
 
 LOOKS: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.CountWorkers: lambda _: Statement(
-        "select count(*) from penstock.leases_now where expires_at > penstock.clock()", [], first, repeatable=True
+        "select pg_catalog.count(*) from penstock.leases_now where expires_at > penstock.clock()",
+        [],
+        first,
+        repeatable=True,
     ),
     c.KnownKinds: lambda _: Statement(
         """select kind
@@ -115,8 +118,9 @@ LOOKS: dict[type[Command[Any]], Callable[[Any], Statement[Any]]] = {
     c.ArtifactAt: _reading("select * from penstock.artifacts where path = %s and state = 'stored'", "path"),
     c.ArtifactsOfJobs: _reading(_STORED.format("job"), "jobs"),
     c.Totals: _reading(
-        """select kind, sum(runs)::bigint as runs, sum(seconds) as seconds, sum(failures)::bigint as failures,
-                  sum(bytes)::bigint as bytes
+        """select kind, pg_catalog.sum(runs)::bigint as runs, pg_catalog.sum(seconds) as seconds,
+                  pg_catalog.sum(failures)::bigint as failures,
+                  pg_catalog.sum(bytes)::bigint as bytes
              from (select name as kind, runs, seconds, failures, bytes from penstock.usage_sums
                     where day = '-infinity' and by = 'ever'
                    union all

@@ -173,7 +173,7 @@ def _lock(connection: psycopg.Connection[Any], schema: str) -> None:
 
 
 def _look_in(connection: psycopg.Connection[Any], search_path: str) -> None:
-    connection.execute("select set_config('search_path', %s, true)", [search_path])
+    connection.execute("select pg_catalog.set_config('search_path', %s, true)", [search_path])
 
 
 def _migrate_application(

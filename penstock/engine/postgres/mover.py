@@ -36,7 +36,7 @@ select case when state = 'running' then 'running'
             when exists (select from penstock.steps as step where step.job = job.id)
               or exists (select from penstock.waits as wait where wait.job = job.id) then 'begun'
             when id = any(%s) then 'refused'
-            else 'new' end as why, count(*)
+            else 'new' end as why, pg_catalog.count(*)
   from penstock.jobs as job
  where queue in (%s, %s)
  group by why
@@ -68,7 +68,7 @@ with gone as (
    using gone
    where k.owner = gone.owner and not k.of_user and k.key in (%s || gone.id::text, %s || gone.id::text)
 )
-select penstock.forget(pg_catalog.array_agg(id)) from gone having count(*) > 0
+select penstock.forget(pg_catalog.array_agg(id)) from gone having pg_catalog.count(*) > 0
 """
 # job: where another has the unique key, the idempotency key stands for that one
 _MOVED_IN = """
@@ -115,7 +115,7 @@ class PostgresMover:
         self._refused: list[UUID] = []
 
     def waiting(self, queue: str) -> int:
-        text = "select count(*) from penstock.jobs where queue in (%s, %s)"
+        text = "select pg_catalog.count(*) from penstock.jobs where queue in (%s, %s)"
         count: int = self._engine.run(Statement(text, [queue, _aside(queue)], first))
         return count
 

@@ -34,7 +34,9 @@ a timeout tries for that long."""
 IDLE = 600.0
 """Seconds without use after which a connection is closed rather than used: something on the way may have cut it."""
 
-_WHO_SERVES = "select pg_backend_pid(), pg_catalog.obj_description(pg_catalog.to_regnamespace(%s), 'pg_namespace')"
+_WHO_SERVES = (
+    "select pg_catalog.pg_backend_pid(), pg_catalog.obj_description(pg_catalog.to_regnamespace(%s), 'pg_namespace')"
+)
 
 C = TypeVar("C", SyncConnection, AsyncConnection)
 

@@ -138,7 +138,7 @@ def _release(command: c.Release) -> Statement[Any]:
 
 _CLAIM = (
     f"select {', '.join(f'c.{name}' for name in ClaimedJob.__struct_fields__)}"  # noqa: S608 - of our own words
-    " from (select set_config('synchronous_commit', 'off', true) offset 0) as s,"
+    " from (select pg_catalog.set_config('synchronous_commit', 'off', true) offset 0) as s,"
     " penstock.claim(p_lease => %s, p_queue => %s, p_limit => %s, p_priorities => %s::int[], p_turns => %s::bigint[],"
     " p_ids => %s::uuid[], p_kinds => %s::text[], p_owner => %s) as c"
 )
@@ -215,7 +215,7 @@ def _prepare_copy(command: c.PrepareCopy) -> Statement[c.BeforeCopy]:
     return Statement(
         """select (select penstock.next_turn() where not exists (select from penstock.jobs where false)),
                   penstock.clock(), (select fair_by from penstock.queues where name = %s),
-                  not row_security_active('penstock.jobs')
+                  not pg_catalog.row_security_active('penstock.jobs')
                   and (%s::text is null
                        or not exists (select from penstock.kinds where kind = %s and quota is not null))""",
         [command.queue, command.owner, command.kind],
@@ -241,7 +241,7 @@ def _wait_for_work(command: c.WaitForWork) -> Statement[float | None]:
     direct, backend = (command.direct, command.backend) if isinstance(command, c.WaitForHand) else (False, None)
     return Statement(
         "select penstock.wait_for_work(p_lease => %s, p_queues => %s::text[],"
-        " p_backend => coalesce(%s, pg_backend_pid()), p_direct => %s)",
+        " p_backend => coalesce(%s, pg_catalog.pg_backend_pid()), p_direct => %s)",
         [command.lease, list(dict.fromkeys(command.queues)), backend, direct],
         first,
     )

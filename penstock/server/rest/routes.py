@@ -28,7 +28,10 @@ from penstock.server.rest.values import refuse_nul
 STATEMENT_TIMEOUT = 8.0
 """Seconds, as Supabase has it for its users."""
 
-_SETTINGS = "select pg_catalog.set_config('statement_timeout', %s, true), pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
+_SETTINGS = (
+    "select pg_catalog.set_config('statement_timeout', %s, true),"
+    " pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)"
+)
 _OTHERS = ["GET", "HEAD", "PUT", "PATCH", "DELETE"]
 
 # PostgREST describes itself in a way of its own; ours is in the guide

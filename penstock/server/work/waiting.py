@@ -202,7 +202,7 @@ class WaitingWorkers(Loop):
         assert notifications.connection is not None
         notifications.stop_reading()
         try:
-            call: Statement[Any] = Statement("select pg_backend_pid()", [], first)
+            call: Statement[Any] = Statement("select pg_catalog.pg_backend_pid()", [], first)
             cursor = await notifications.connection.execute(call.text.encode())
             return int(call.read(await cursor.fetchall()))
         finally:

@@ -72,7 +72,7 @@ async def begin(app: Penstock, job: UUID, bookmark: int | None) -> tuple[int, st
                 values (%s, %s)
                     on conflict (job) do update
                    set bookmark_id = coalesce(excluded.bookmark_id, m.bookmark_id), screenshot_success = null,
-                       remaining_data_success = null, error = null, archived_at = null, updated_at = now()
+                       remaining_data_success = null, error = null, archived_at = null, updated_at = pg_catalog.now()
                 returning id, screenshot_error
                 """,
                 [job, bookmark],
@@ -98,7 +98,7 @@ async def note(app: Penstock, job: UUID, *, screenshot: bool | None, remaining: 
             """
             update bookmarks.messages
                set screenshot_success = %s, remaining_data_success = %s, error = %s, screenshot_error = null,
-                   updated_at = now()
+                   updated_at = pg_catalog.now()
              where job = %s
             """,
             [screenshot, remaining, error, job],

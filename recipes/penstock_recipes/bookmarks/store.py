@@ -75,8 +75,8 @@ async def describe(
                    og_image = coalesce(%(og_image)s, og_image),
                    fav_icon = coalesce(%(fav_icon)s, fav_icon),
                    page = coalesce(%(page)s, page),
-                   meta_data = jsonb_strip_nulls(meta_data || %(meta_data)s),
-                   updated_at = now()
+                   meta_data = pg_catalog.jsonb_strip_nulls(meta_data || %(meta_data)s),
+                   updated_at = pg_catalog.now()
              where id = %(id)s and user_id = %(user_id)s
             """,
             {

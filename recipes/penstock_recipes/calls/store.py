@@ -89,9 +89,9 @@ async def check_room(
     async with app.atransaction() as connection:
         rows = await connection.execute(
             """
-            select coalesce(sum(size), 0)::bigint
+            select coalesce(pg_catalog.sum(size), 0)::bigint
               from penstock.artifacts_view
-             where org = %s and state <> 'removing' and (expires_at is null or expires_at > now())
+             where org = %s and state <> 'removing' and (expires_at is null or expires_at > pg_catalog.now())
                and type = any(%s) and pg_catalog.split_part(path, '/', 3) = any(%s) and path <> all(%s)
             """,
             [str(org), list(NAMES), list(NAMES.values()), list(without)],
