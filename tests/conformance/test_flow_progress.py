@@ -32,6 +32,10 @@ class Hands:
     async def give_up(self, *jobs: ClaimedJob) -> None:
         await self._engine.arun(saying.fail(self._lease, jobs, [{"error": "no", "final": True}] * len(jobs)))
 
+    async def cancel(self, job: ClaimedJob) -> None:
+        await self._app.handle(job.id).acancel()
+        await self._engine.arun(saying.stop_cancelled(self._lease, [job], "cancelled"))
+
     async def fail(self, job: ClaimedJob, error: str, **about: object) -> None:
         await self._engine.arun(saying.fail(self._lease, [job], [{"error": error, **about}]))
 
@@ -122,6 +126,24 @@ async def test_what_failed_is_counted(hands: Hands, policy: Policy, percent: flo
     await hands.give_up(jobs["bad"])
     seen = await hands.seen()
     assert (seen["percent"], seen["done"], seen["failed"], seen["total"]) == (percent, 1, 1, 4)
+
+
+@pytest.mark.parametrize("gives_up", [True, False], ids=["fails", "is cancelled"])
+async def test_of_a_flow_that_fails_in_the_end_the_jobs_that_went_well_are_counted(
+    hands: Hands, gives_up: bool
+) -> None:
+    flow = Flow(policy="continue", then=NewJob(kind="bind"))
+    for name in ("good", "bad"):
+        flow.add(NewJob(kind=name))
+    await hands.start(flow)
+    jobs = await hands.claim()
+    await hands.complete(jobs["good"])
+    await hands.give_up(jobs["bad"])
+    [last] = (await hands.claim()).values()
+    await hands.report(last, percent=95)
+    assert (await hands.seen())["percent"] == 100
+    await (hands.give_up(last) if gives_up else hands.cancel(last))
+    assert await hands.seen() == {"percent": 50, "done": 1, "failed": 1, "total": 2}
 
 
 async def test_it_says_what_one_of_its_jobs_says(hands: Hands) -> None:

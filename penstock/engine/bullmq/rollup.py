@@ -37,9 +37,12 @@ async def progress_of(session: Session, record: Record) -> dict[str, Any]:
     rollup = record.about.get("rollup")
     if not rollup:
         return record.progress
-    # its last step goes on from there, and takes nothing back
-    reached, said = _rolled_up(rollup, await _members(session, record)), record.progress
-    return reached | said | {"percent": max(reached["percent"], number(said.get("percent")))}
+    over = "finishedOn" in record.fields and "returnvalue" not in record.fields
+    reached = _rolled_up(rollup, await _members(session, record), going_on=rollup["policy"] == "continue" and not over)
+    said = record.progress
+    # its last step goes on from there, and takes nothing back; if it did not succeed, nothing has gone on
+    percent = reached["percent"] if over else max(reached["percent"], number(said.get("percent")))
+    return reached | said | {"percent": percent}
 
 
 async def jobs_below(session: Session, job: Record) -> list[Record]:
@@ -85,10 +88,9 @@ async def _children(session: Session, keys: Sequence[str]) -> list[_Member]:
     return members
 
 
-def _rolled_up(rollup: Mapping[str, Any], members: Sequence[_Member]) -> dict[str, Any]:
-    """As the database does it: see rollup_progress.sql."""
+def _rolled_up(rollup: Mapping[str, Any], members: Sequence[_Member], *, going_on: bool) -> dict[str, Any]:
+    """As the database does it: see rollup_progress.sql. `going_on`: what was given up counts as through."""
     ended = Counter(each.end for each in members)
-    going_on = rollup["policy"] == "continue"
     done: dict[str, float] = {}
     for each in members:
         phase = each.record.about.get("phase") or ""
