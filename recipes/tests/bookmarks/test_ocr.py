@@ -69,16 +69,20 @@ print(json.dumps({"text": text, "seen": seen, "sockets": sockets}))
 """
 
 
-def test_nothing_is_downloaded_reported_written_or_logged(tmp_path: Path) -> None:
+def read_in_a_process(folder: Path, first: str = "") -> "subprocess.CompletedProcess[bytes]":
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", PROGRAM],
+    return subprocess.run(
+        [sys.executable, "-B", "-c", f"{first}\n{PROGRAM}"],
         input=saved(card("Hello", size=(300, 200))),
         capture_output=True,
         timeout=100,
         cwd=Path(__file__).parents[3],
-        env={**kept, "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
+        env={**kept, "HOME": str(folder), "TMPDIR": str(folder)},
     )
+
+
+def test_nothing_is_downloaded_reported_written_or_logged(tmp_path: Path) -> None:
+    done = read_in_a_process(tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
     assert told == {"text": "Hello", "seen": [], "sockets": []}
@@ -90,6 +94,7 @@ def test_another_model_can_be_named_and_one_that_is_not_there_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing, other = tmp_path / "missing.onnx", tmp_path / "other.onnx"
+    own = ocr.model_in_use()
     monkeypatch.setenv("BOOKMARKS_OCR_MODEL", str(missing))
     with pytest.raises(PenstockError, match=f"BOOKMARKS_OCR_MODEL: there is no file {missing}"):
         install(Penstock("postgresql://nowhere"))
@@ -100,4 +105,14 @@ def test_another_model_can_be_named_and_one_that_is_not_there_is_refused(
         assert ocr.model_in_use() == str(other)
     finally:
         ocr.use_model(None)
-    assert ocr.model_in_use().endswith(".onnx")
+    assert ocr.model_in_use() == own
+
+
+def test_it_is_read_with_the_model_that_was_named(tmp_path: Path) -> None:
+    """Which is none here, so that nothing is read."""
+    (other := tmp_path / "other.onnx").write_bytes(b"no model at all")
+    done = read_in_a_process(
+        tmp_path, f"from penstock_recipes.bookmarks.providers.ocr import use_model; use_model({str(other)!r})"
+    )
+    assert done.returncode != 0
+    assert str(other) in done.stderr.decode()
