@@ -105,7 +105,7 @@ class Waits(Remembered):
                 result = await asyncio.to_thread(in_own_thread, function, *args, **kwargs)
                 if inspect.isawaitable(result):
                     result = await result
-            remembered = await arun(self._ask, self._replay.remember(name, encode_output(result)))
+            remembered = await arun(self._ask, self._replay.remember(name, _encoded(name, result)))
             return _as_returned_by(function, remembered)
 
     async def sleep(
@@ -225,11 +225,12 @@ class SyncWaits(Remembered):
         with self._replay.taking(name):
             known = run(self._ask, self._replay.recall(name))
             if known is None:
-                remembered = run(self._ask, self._replay.remember(name, encode_output(function(*args, **kwargs))))
+                result = function(*args, **kwargs)
+                remembered = run(self._ask, self._replay.remember(name, _encoded(name, result)))
             else:
                 remembered = known.output
-            result: R = _as_returned_by(function, remembered)
-            return result
+            returned: R = _as_returned_by(function, remembered)
+            return returned
 
     def sleep(
         self,
@@ -323,6 +324,13 @@ def _refuse_beside(replay: Replay) -> None:
         "a handler waits by itself, for one thing at a time: await this in the handler, not by asyncio.gather, in a "
         "task of its own or by asyncio.wait_for; ctx.gather runs jobs beside each other, and timeout= limits a wait"
     )
+
+
+def _encoded(step: str, result: object) -> bytes:
+    try:
+        return encode_output(result)
+    except InvalidInput as error:
+        raise type(error)(error.field.replace("output", f"step {step!r}", 1), error.problem) from error
 
 
 def _as_returned_by(function: Callable[..., Any], remembered: object) -> Any:

@@ -55,7 +55,9 @@ class ServerSettings:
     max_jobs: int = MAX_JOBS
     """Jobs that one start may create: of a flow, what it composes. One that composes more is refused with 422."""
     max_body: int = 1_048_576
-    """Bytes of a request's body; uploads of artifacts have their own limit."""
+    """Bytes of a request's body; what remote workers say, and uploads of artifacts, have limits of their own."""
+    max_work_body: int = 67_108_864
+    """Bytes that a remote worker says at once: results, and the jobs that a handler calls or enqueues."""
     max_upload: int = 1_073_741_824
     """Bytes of a file: an artifact that a remote worker sends, an upload to a route of your own."""
     body_timeout: float = 20.0

@@ -368,3 +368,28 @@ async def test_jobs_that_a_worker_does_not_know_are_parked_until_one_comes_that_
 
     async with working(app, api):
         assert await unknown.aresult(20) == 90
+
+
+async def test_as_many_jobs_are_called_and_enqueued_as_by_a_worker_with_a_database(app: Penstock, api: Api) -> None:
+    @app.job(queue="later")
+    async def read(number: int, text: str) -> None: ...
+
+    @app.job
+    async def read_all(ctx: Context) -> None:
+        await ctx.gather(*(read.prepare(number, "word " * 50) for number in range(10_000)))
+
+    @app.job
+    async def read_all_later(ctx: Context) -> None:
+        for number in range(10_000):
+            ctx.enqueue(read.prepare(number, "word " * 50))
+
+    @app.job
+    async def count() -> list[int]:
+        return [0] * 100_001
+
+    async with working(app, api, {"default": 1}):
+        calls, enqueues, counts = [await enqueue(api, kind) for kind in ("read_all", "read_all_later", "count")]
+        assert len(await counts.aresult(60)) == 100_001
+        await enqueues.aresult(60)
+        job = await calls.arefresh()
+    assert (job.state, job.progress and job.progress["total"]) == (JobState.BLOCKED, 10_000)

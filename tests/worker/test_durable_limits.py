@@ -5,8 +5,9 @@ import random
 import msgspec
 import pytest
 
-from penstock import Context, InvalidInput, JobState, NewJob, PayloadTooLarge, Penstock
+from penstock import Context, InvalidInput, JobState, NewJob, PayloadTooLarge, Penstock, SyncContext
 from penstock.engine.commands import Claim, OpenLease, RecallSteps, RememberStep, Suspend, TakeCallback, WaitingStep
+from penstock.testing import adrain
 from tests.kit.fixtures import Connect
 
 MOST = 10_000
@@ -44,6 +45,31 @@ async def test_steps_and_payloads_have_limits_that_name_the_step(app: Penstock, 
     for step in (RememberStep(*mine, "more", small, "step", None, None), Suspend(*mine, WaitingStep("nap", "sleep"))):
         with pytest.raises(InvalidInput, match="is the 10001th"):
             await app.engine.arun(step)
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (["word"] * 40_000, "step 'read': 280,012 bytes of JSON, over the limit of 262,144"),
+        ({"a": [object()]}, "step 'read'.a[0]: a object has no JSON form"),
+    ],
+)
+async def test_a_result_that_cannot_be_remembered_names_its_step(app: Penstock, result: object, told: str) -> None:
+    def read() -> object:
+        return result
+
+    @app.job(max_attempts=1)
+    async def count(ctx: Context) -> None:
+        await ctx.step("read", read)
+
+    @app.job(max_attempts=1)
+    def count_in_a_thread(ctx: SyncContext) -> None:
+        ctx.step("read", read)
+
+    handles = [await count.aenqueue(), await count_in_a_thread.aenqueue()]
+    await adrain(app)
+    errors = [str((await handle.arefresh()).last_error) for handle in handles]
+    assert [error[: len(told)] for error in errors] == [told, told]
 
 
 async def test_more_jobs_than_a_step_may_call_are_refused_before_any_is_started(app: Penstock) -> None:

@@ -22,7 +22,7 @@ LONGEST_WAIT = 30.0
 """Seconds that an answer may be kept back until there is something to tell. Proxies give up after 60."""
 
 _BYTES_AT_ONCE = 512 * 1024
-"""Of a request's body, of which the server takes 1 MiB by default."""
+"""Of a request's body: what is said of more jobs is several requests."""
 _FOREVER = 1e9
 """Seconds. JSON knows no infinity."""
 

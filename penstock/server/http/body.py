@@ -33,13 +33,18 @@ class BodyLimits:
             await self._app(scope, receive, send)
             return
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        takes_files = _UPLOAD.match(path) or path in self._uploads
-        most = self._settings.max_upload if takes_files else self._settings.max_body
+        most = self._most(path)
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not _LENGTH.fullmatch(announced) or int(announced) > most:
             await _too_large(most).response()(scope, receive, send)
             return
         await self._app(scope, _Limited(receive, most, self._settings.body_timeout), send)
+
+    def _most(self, path: str) -> int:
+        if _UPLOAD.match(path) or path in self._uploads:
+            return self._settings.max_upload
+        # read only of who has the service key
+        return self._settings.max_work_body if path.startswith("/api/work/") else self._settings.max_body
 
 
 OF_STRANGERS = 16 * 1024

@@ -19,7 +19,7 @@ from penstock.errors import InvalidInput, LeaseLost, ProgramTooOld
 from penstock.json import clean, encode_output, loads
 from penstock.server.dependencies import Services, Shared, service_only
 from penstock.server.http.problems import Problem
-from penstock.server.http.route import CheckedRoute, refuse_many
+from penstock.server.http.route import CheckedRoute
 from penstock.server.http.statuses import problems
 from penstock.server.work import long_poll, uploads
 from penstock.server.work.complete import complete_and_enqueue
@@ -159,9 +159,7 @@ def _serve(kind: type[Command[Any]]) -> None:
 
     async def answer(request: Request, shared: Shared) -> Response:
         _refuse_old(request)
-        body = await request.body()
-        refuse_many(body)
-        command = read(decode, body)
+        command = read(decode, await request.body())
         _refuse_twice(command)
         try:
             answer = encoded(await run(command, Asked(request, shared)))
