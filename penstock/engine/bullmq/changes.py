@@ -7,7 +7,7 @@ from penstock.engine.bullmq import calls, index, schedules
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.hands import held_job
 from penstock.engine.bullmq.leases import stop_list
-from penstock.engine.bullmq.names import QueueKeys, place_of, to_bullmq, uuid_of
+from penstock.engine.bullmq.names import QueueKeys, to_bullmq, uuid_of
 from penstock.engine.bullmq.record import CANCEL, UNRUN, record_of
 from penstock.engine.bullmq.session import Session
 
@@ -39,7 +39,7 @@ async def cancel_awaited(session: Session, keys: QueueKeys, id: str, reason: str
 
 
 async def _awaited(session: Session, keys: QueueKeys, id: str) -> list[tuple[QueueKeys, str]]:
-    places = map(place_of, await session.one(plain("SMEMBERS", f"{keys[id]}:dependencies")))
+    places = map(session.names.place_of, await session.one(plain("SMEMBERS", f"{keys[id]}:dependencies")))
     return [(session.keys(queue), own) for queue, own in places]
 
 

@@ -15,7 +15,7 @@ from penstock.engine.bullmq import calls, index
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.hands import Hands, HeldJob
 from penstock.engine.bullmq.leases import workers
-from penstock.engine.bullmq.names import place_of, uuid_of
+from penstock.engine.bullmq.names import uuid_of
 from penstock.engine.bullmq.queues import known_queues
 from penstock.engine.bullmq.record import STEP, Record, decode, moment, record_of
 from penstock.engine.bullmq.rollup import jobs_below, progress_of
@@ -156,7 +156,7 @@ async def outputs(session: Session, hands: Hands, asked: c.Outputs) -> list[c.Ea
     hashes = await session.many([plain("HGETALL", child) for child in children])
     earlier = []
     for (child, value), fields in zip(children.items(), hashes, strict=True):
-        queue, id = place_of(child)
+        queue, id = session.names.place_of(child)
         record = Record(queue, id, fields)
         state = JobState.SUCCEEDED if child in done else record.state("failed")
         earlier.append(

@@ -40,24 +40,29 @@ class Names:
     prefix: str
     cluster: bool
 
+    @property
+    def spread(self) -> bool:
+        return self.cluster and "{" not in self.prefix
+
     def queue(self, queue: str) -> QueueKeys:
-        spread = self.cluster and "{" not in self.prefix and "{" not in queue
-        return QueueKeys(queue, f"{self.prefix}:{{{queue}}}:" if spread else f"{self.prefix}:{queue}:")
+        braces = self.spread and "{" not in queue
+        return QueueKeys(queue, f"{self.prefix}:{{{queue}}}:" if braces else f"{self.prefix}:{queue}:")
+
+    def place_of(self, key: str) -> tuple[str, str]:
+        """The queue and the id of the job whose key it is."""
+        base, _, id = key.rpartition(":")
+        return queue_of_name(base, spread=self.spread), id
 
     def own(self, *parts: object) -> str:
         """A key of Penstock's own, beside those of BullMQ."""
         return ":".join(("penstock", self.prefix, *map(str, parts)))
 
 
-def place_of(key: str) -> tuple[str, str]:
-    """The queue and the id of the job whose key it is."""
-    base, _, id = key.rpartition(":")
-    return queue_of_name(base), id
-
-
-def queue_of_name(name: str) -> str:
-    """The queue that BullMQ calls so, with its prefix."""
-    return name.partition(":")[2].strip("{}")
+def queue_of_name(name: str, *, spread: bool) -> str:
+    """The queue that BullMQ calls so, with its prefix; `spread`: in braces of ours, if those are the only ones."""
+    queue = name.partition(":")[2]
+    inner = queue.removeprefix("{").removesuffix("}")
+    return inner if spread and queue == f"{{{inner}}}" and not {"{", "}"} & set(inner) else queue
 
 
 def uuid_of(queue: str, id: str) -> UUID:

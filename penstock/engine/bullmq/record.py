@@ -159,7 +159,9 @@ class Record:
         above = decode(self.fields.get("parent"))
         if self.flow is not None or not isinstance(above, dict):
             return self.flow
-        return uuid_of(queue_of_name(str(above.get("queueKey", ""))), str(above.get("id")))
+        # where this queue has braces of its own, so may the other
+        queue = queue_of_name(str(above.get("queueKey", "")), spread="{" not in self.queue)
+        return uuid_of(queue, str(above.get("id")))
 
     def claimed(self) -> ClaimedJob:
         about = self.about

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from penstock.engine.bullmq import calls, index
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.names import QueueKeys, place_of, uuid_of
+from penstock.engine.bullmq.names import QueueKeys, uuid_of
 from penstock.engine.bullmq.record import CANCEL, PARKED, PARKED_AT, UNRUN, Record, record_of
 from penstock.engine.bullmq.refusal import cannot
 from penstock.engine.bullmq.session import Session
@@ -85,7 +85,7 @@ async def _with_its_flow(session: Session, keys: QueueKeys, id: str) -> dict[str
 
 
 async def _ended(session: Session, key: str) -> _Ended | None:
-    queue, id = place_of(key)
+    queue, id = session.names.place_of(key)
     keys = session.keys(queue)
     place, flat, unsuccessful, failed = await session.many(
         [

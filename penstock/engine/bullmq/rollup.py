@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.engine.bullmq.calls import plain
-from penstock.engine.bullmq.names import place_of
 from penstock.engine.bullmq.record import CANCEL, Record, number
 from penstock.engine.bullmq.session import Session
 from penstock.job import JobState
@@ -81,7 +80,7 @@ async def _children(session: Session, keys: Sequence[str]) -> list[_Member]:
         part = list(places)[start : start + _AT_ONCE]
         for key, values in zip(part, await session.many([plain("HMGET", key, *_READ) for key in part]), strict=True):
             fields = {name: value for name, value in zip(_READ, values, strict=True) if value is not None}
-            record = Record(*place_of(key), fields)
+            record = Record(*session.names.place_of(key), fields)
             # one that fails its flow stays among those that the flow waits for
             over = places[key] or ("failed" if "finishedOn" in fields else "")
             members.append(_Member(record, record.state(over) if over else None))
