@@ -14,6 +14,23 @@ EVERY = 1.0
 UPKEEP_EVERY = 30.0
 
 
+class _Upkeep(Loop):
+    """Beside the tending, which nothing may hold up: a round of it may wait for somebody's lock, or have much to do."""
+
+    name = "upkeep"
+
+    def __init__(self, engine: Engine, leases: Leases) -> None:
+        super().__init__(engine.faults)
+        self._engine = engine
+        self._leases = leases
+
+    async def run(self) -> None:
+        while True:
+            await self._leases.leading.wait()
+            await self._engine.arun(commands.Maintain())
+            await asyncio.sleep(UPKEEP_EVERY)
+
+
 class Maintenance(Loop):
     name = "maintenance"
 
@@ -24,13 +41,21 @@ class Maintenance(Loop):
         self._leases = leases
         self._failures = failures
         self._sooner = asyncio.Event()
+        self._upkeep = _Upkeep(engine, leases)
+
+    def start(self) -> None:
+        super().start()
+        self._upkeep.start()
+
+    async def stop(self) -> None:
+        await self._upkeep.stop()
+        await super().stop()
 
     def look_now(self) -> None:
         """A job may be due before the next round."""
         self._sooner.set()
 
     async def run(self) -> None:
-        upkeep_at = 0.0
         while True:
             await self._leases.leading.wait()
             self._sooner.clear()
@@ -40,9 +65,6 @@ class Maintenance(Loop):
                 continue
             if tended.lost and self._failures is not None:
                 await self._failures.tell_lost(self._engine)
-            if time.monotonic() >= upkeep_at:
-                await self._engine.arun(commands.Maintain())
-                upkeep_at = time.monotonic() + UPKEEP_EVERY
             if tended.operating:
                 await self._operate()
                 continue

@@ -235,6 +235,21 @@ async def test_a_retry_and_a_snooze_start_on_time(app: Penstock) -> None:
             assert 0.2 <= second - first < 0.5
 
 
+async def test_a_long_maintenance_keeps_no_scheduled_job_waiting(app: Penstock, connect: Connect) -> None:
+    @app.job
+    async def work() -> str:
+        return "done"
+
+    holder = connect()
+    with holder.transaction():
+        # as somebody does who changes that table at leisure: maintenance clears it
+        holder.execute("lock table penstock.events in access exclusive mode")
+        async with working(app):
+            waits = "select from pg_locks where relation = 'penstock.events'::regclass and not granted"
+            await until(lambda: holder.execute(waits.encode()).fetchall())
+            assert await (await work.using(delay=0.1).aenqueue()).aresult(10) == "done"
+
+
 async def leader(watch: psycopg.Connection[Any]) -> Lease | None:
     found = watch.execute("select lease from penstock.leader where until > penstock.clock()").fetchone()
     return found[0] if found else None
