@@ -41,20 +41,6 @@ async def test_a_stranger_signs_in_and_out(shown: Scene, tab: Page) -> None:
     await expect(tab).to_have_title("Sign in · Penstock")
 
 
-async def test_the_overview_is_live_and_leaves_focus_and_typing_alone(shown: Scene, operator: Page) -> None:
-    await expect(operator.locator("penstock-live")).to_have_attribute("data-state", "live")
-    await operator.keyboard.press("/")
-    await operator.keyboard.type("timed out")
-    await operator.evaluate("globalThis.kept = document.querySelector('[data-live=queues] table')")
-    await shown.app.queues.aset("seen-live", max_running=2)
-    await expect(operator.locator("[data-live=queues]")).to_contain_text("seen-live")
-    assert await operator.evaluate("kept.isConnected"), "what is the same stays the same element"
-    await expect(operator.locator("#search")).to_be_focused()
-    await expect(operator.locator("#search")).to_have_value("timed out")
-    await operator.keyboard.press("Enter")
-    await expect(operator.locator("#error")).to_have_value("timed out")
-
-
 async def test_the_first_job_of_all_is_seen_in_a_chart(shown: Scene, operator: Page) -> None:
     """One minute alone makes no line, and there is no half of a failure."""
     drawn = """(chart) => {
@@ -69,29 +55,6 @@ async def test_the_first_job_of_all_is_seen_in_a_chart(shown: Scene, operator: P
     failures = operator.locator("penstock-chart[data-kind=bars]").first
     assert (await took.evaluate(drawn))[0] == 3
     assert (await failures.evaluate(drawn))[1][:2] == ["0", "1"]
-
-
-async def test_a_page_that_nobody_sees_has_no_stream(shown: Scene, operator: Page) -> None:
-    """A browser has six connections to a server: the seventh tab would wait for ever."""
-    dashboard = shown.served.server.dashboard
-    assert dashboard is not None
-    await until(lambda: dashboard.live.watchers == 1)
-    for hidden, watchers in (("true", 0), ("false", 1)):
-        await operator.evaluate(
-            f"Object.defineProperty(document, 'hidden', {{value: {hidden}, configurable: true}});"
-            "document.dispatchEvent(new Event('visibilitychange'))"
-        )
-        await until(lambda wanted=watchers: dashboard.live.watchers == wanted)  # type: ignore[misc]
-
-
-async def test_a_job_page_follows_its_job_to_the_end(shown: Scene, operator: Page) -> None:
-    handle = await shown.app.aenqueue(shown.app.handler("transcribe_call").prepare(recording="live.ogg"))
-    await operator.goto(f"{shown.address}/jobs/{handle.id}")
-    await expect(operator.locator("progress")).to_have_attribute("value", "42.0")
-    await expect(operator.locator("main")).to_contain_text("worker-berlin-1")
-    shown.goes_on["live.ogg"].set()
-    await expect(operator.locator("h1")).to_contain_text("succeeded")
-    await expect(operator.locator("main")).to_contain_text("They agreed to meet on Thursday.")
 
 
 async def test_one_job_is_cancelled_by_a_dialog_and_an_open_one_survives_updates(shown: Scene, operator: Page) -> None:
@@ -111,6 +74,13 @@ async def test_one_job_is_cancelled_by_a_dialog_and_an_open_one_survives_updates
     job = await shown.app.jobs.aget(handle.id)
     assert job is not None
     assert job.state is JobState.CANCELLED
+
+
+async def test_the_id_of_a_job_is_copied(shown: Scene, operator: Page) -> None:
+    await operator.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await operator.goto(f"{shown.address}/jobs/{shown.failed}")
+    await operator.get_by_role("button", name="Copy the id").click()
+    await until(lambda: operator.evaluate("navigator.clipboard.readText()"), so=str(shown.failed).__eq__)
 
 
 async def test_a_selection_is_changed_after_a_look_at_how_many(shown: Scene, operator: Page) -> None:
@@ -259,20 +229,6 @@ async def test_files_are_shown_on_the_page(shown: Scene, operator: Page, file: s
         await operator.evaluate("document.querySelector('audio').load()")
         await operator.evaluate("document.querySelector('audio').preload = 'auto'")
         await until(lambda: operator.evaluate("document.querySelector('audio').readyState > 0"))
-
-
-async def test_files_that_are_made_while_one_looks_are_shown_like_those_of_before(shown: Scene, operator: Page) -> None:
-    await shown.app.queues.apause("exports")
-    handle = await shown.app.aenqueue(shown.app.handler("render_invoice").prepare(number=7))
-    await operator.goto(f"{shown.address}/jobs/{handle.id}")
-    await expect(operator.locator("penstock-live")).to_have_attribute("data-state", "live")
-    await shown.app.queues.aresume("exports")
-    files = operator.locator("[data-live=files]")
-    await expect(files.get_by_role("link", name="invoice-7.pdf")).to_be_visible()
-    shows_pdf = await operator.evaluate("navigator.pdfViewerEnabled")
-    await expect(files.locator("[data-pdf]")).to_be_visible(visible=shows_pdf)
-    await files.locator("li", has_text="lines.json").locator("summary").click()
-    await expect(files.get_by_text("Consulting")).to_be_visible()
 
 
 async def test_a_pdf_is_shown_where_the_browser_can_and_offered_only_there(shown: Scene, operator: Page) -> None:
