@@ -137,3 +137,30 @@ async def test_who_waits_leaves_its_place_under_the_queues_limit_to_others(app: 
     await app.aemit("go", payload=3)
     await adrain(app)
     assert await waiting.aresult(5) == 3
+
+
+async def test_a_caller_is_cancelled_though_a_child_that_was_retried_ended_while_it_ran(app: Penstock) -> None:
+    works = False
+
+    @app.job(max_attempts=1, queue="flaky")
+    async def flaky() -> None:
+        if not works:
+            raise ValueError("not yet")
+
+    @app.job
+    async def careful_caller(ctx: Context) -> None:
+        await ctx.gather(flaky.prepare(), return_exceptions=True)
+        await ctx.wait_for("go")
+        await ctx.wait_for("never")
+
+    handle = await careful_caller.aenqueue()
+    await adrain(app)
+    [child] = (await app.jobs.alist(parent=handle.id)).jobs
+    works = True
+    await app.jobs.aretry(child.id)
+    await app.aemit("go")
+    await adrain(app, "flaky")
+    await adrain(app)
+    assert (await handle.arefresh()).state is JobState.BLOCKED
+    await app.jobs.acancel(handle.id)
+    assert (await handle.arefresh()).state is JobState.CANCELLED

@@ -90,6 +90,16 @@ begin
         on conflict do nothing;
     v_job.waiting_on := 1;
     state := case when run_at = 'infinity' then 'blocked' else 'scheduled' end;
+    if state = 'blocked' and v_job.rollup is not null then
+      -- a child that was retried by hand may have ended while this ran, booked by nobody, and cancel() would wait for that
+      v_job.rollup := v_job.rollup || (
+        select jsonb_build_object(
+                 'succeeded', count(*) filter (where h.state = 'succeeded'),
+                 'failed', count(*) filter (where h.state = 'failed'),
+                 'cancelled', count(*) filter (where h.state = 'cancelled'))
+          from penstock.history as h
+         where h.parent = p_id);
+    end if;
   elsif v_kind = 'call' then
     v_job.waiting_on := (select count(*) from penstock.jobs where parent = p_id);
     if v_new then
