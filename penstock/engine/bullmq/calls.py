@@ -195,6 +195,16 @@ def remember(keys: QueueKeys, id: str, token: str, *fields: Any) -> RedisCall:
     return _script("remember", [keys[id], keys.lock(id)], token, *fields)
 
 
+def keep_lease(key: str, fields: Mapping[str, Any], *, lasts: bool) -> RedisCall:
+    """Ours: what a worker says of itself, as long as its lease lives; `lasts`: which it does again from here."""
+    return _script("keepLease", [key], "1" if lasts else "0", *[word for pair in fields.items() for word in pair])
+
+
+def forget_claim(key: str, id: str, token: str) -> RedisCall:
+    """Ours: a job is no longer what a lease holds by this claim."""
+    return _script("forgetClaim", [key], id, token)
+
+
 def wait_again(keys: QueueKeys, id: str, place: str, children: Sequence[str]) -> RedisCall:
     """Ours: a flow that has ended, back to those that wait for their children."""
     return _script("waitAgain", [keys[id], *keys.all(place, "waiting-children", "events")], id, now_ms(), *children)

@@ -1,7 +1,7 @@
 """What leases hold: which jobs, and by which tokens of their locks."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -76,6 +76,15 @@ class Hands:
         for id in gone:
             self._held[lease].pop(UUID(id), None)
         return plain("HDEL", jobs_key(session, lease), *gone)
+
+    async def forget_lost(self, session: Session, lease: Lease, lost: Mapping[UUID, HeldJob]) -> list[UUID]:
+        """Those of these that have not been claimed anew meanwhile."""
+        key, own = jobs_key(session, lease), self._held[lease]
+        answers = await session.many([calls.forget_claim(key, str(id), job.token) for id, job in lost.items()])
+        for id, job in lost.items():
+            if id in own and own[id].token == job.token:
+                del own[id]
+        return [id for id, answer in zip(lost, answers, strict=True) if answer]
 
     def forget(self, lease: Lease) -> None:
         self._held.pop(lease, None)

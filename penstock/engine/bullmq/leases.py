@@ -100,29 +100,30 @@ async def _queues(session: Session, lease: Lease) -> list[str]:
 
 
 async def extend(session: Session, hands: Hands, lease: Lease, *, leads: bool) -> c.Extended:
-    key = _lease(session, lease)
-    seconds = await session.one(plain("HGET", key, "seconds"))
+    kept = calls.keep_lease(_lease(session, lease), {"heard_at": calls.now_ms()}, lasts=True)
+    seconds = await session.one(kept)
     if seconds is None:
         return c.Extended(alive=False, cancelling=[])
     ms = int(float(seconds) * 1000)
-    await session.many([plain("PEXPIRE", key, ms), plain("HSET", key, "heard_at", calls.now_ms())])
     held = await hands.of(session, lease)
-    by_queue: dict[str, list[HeldJob]] = defaultdict(list)
-    for job in held.values():
-        by_queue[job.queue].append(job)
+    by_queue: dict[str, dict[UUID, HeldJob]] = defaultdict(dict)
+    for id, job in held.items():
+        by_queue[job.queue][id] = job
     locks = [
-        calls.extend(session.keys(queue), [job.id for job in jobs], [job.token for job in jobs], ms)
+        calls.extend(session.keys(queue), [job.id for job in jobs.values()], [job.token for job in jobs.values()], ms)
         for queue, jobs in by_queue.items()
     ]
     asked = [plain("HEXISTS", session.keys(job.queue)[job.id], CANCEL) for job in held.values()]
     answers = await session.many([*locks, *asked])
-    lost = {id for refused in answers[: len(locks)] for id in refused}
-    stopping = answers[len(locks) :]
-    gone = [id for id, job in held.items() if job.id in lost]
-    if gone:
-        await session.one(hands.drop(session, lease, gone))
-    cancelling = [id for id, stop in zip(held, stopping, strict=True) if stop] + gone
-    return c.Extended(True, cancelling, float(seconds), leads and await _lead(session, lease, ms))
+    lost = {
+        id: job
+        for jobs, refused in zip(by_queue.values(), answers[: len(locks)], strict=True)
+        for id, job in jobs.items()
+        if job.id in refused
+    }
+    gone = await hands.forget_lost(session, lease, lost)
+    stopping = [id for id, stop in zip(held, answers[len(locks) :], strict=True) if stop]
+    return c.Extended(True, stopping + gone, float(seconds), leads and await _lead(session, lease, ms))
 
 
 async def _lead(session: Session, lease: Lease, ms: int) -> bool:
@@ -215,9 +216,8 @@ async def workers(session: Session) -> list[tuple[Lease, dict[str, str]]]:
 
 async def note_worker(session: Session, said: c.ReportStatistics) -> None:
     told = {name: value for name in ("memory", "load", "slots") if (value := getattr(said, name)) is not None}
-    key = _lease(session, said.lease)
-    if told and await session.one(plain("EXISTS", key)):
-        await session.one(plain("HSET", key, *[word for pair in told.items() for word in pair]))
+    if told:
+        await session.one(calls.keep_lease(_lease(session, said.lease), told, lasts=False))
 
 
 async def tend(session: Session, lease: Lease) -> c.Tended:

@@ -23,7 +23,10 @@ from penstock.errors import InvalidInput
 if TYPE_CHECKING:
     from bullmq import Queue
 
-_OURS = ("takeThis", "remember", "carryOn", "holdKey", "waitAgain", "noteMoved", "putAside", "putBack")
+_OURS = (
+    "takeThis", "remember", "carryOn", "holdKey", "waitAgain", "noteMoved", "putAside", "putBack", "keepLease",
+    "forgetClaim",
+)  # fmt: skip
 
 
 class Session:
