@@ -64,14 +64,14 @@ class Calls:
         keeper: Keeper | None = None,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock")
-        self._children = HandlerProcesses(engine, self._threads, keeper)
+        self.children = HandlerProcesses(engine, self._threads, keeper)
         self.batches: dict[str, BatchCall] = {}
         self.singles: dict[str, Call] = {}
         for kind, handler in handlers.items():
             if handler.options.batch is not None:
                 self.batches[kind] = BatchCall(handler, self._threads)
             elif handler.options.isolate:
-                self.singles[kind] = ProcessCall(handler, engine, note, middleware, self._children)
+                self.singles[kind] = ProcessCall(handler, engine, note, middleware, self.children)
             elif inspect.iscoroutinefunction(handler.function):
                 self.singles[kind] = AsyncCall(handler, engine, note, middleware, keeper)
             else:
@@ -80,7 +80,7 @@ class Calls:
     def close(self) -> None:
         """Ends idle processes; a thread that still runs a handler is left to itself."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._children.close()
+        self.children.close()
 
 
 class AsyncCall:

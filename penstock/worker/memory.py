@@ -35,6 +35,7 @@ class MemoryWatch(Loop):
         super().__init__()
         self._worker = worker
         self._most = most
+        worker.limit_handlers(most)
 
     async def run(self) -> None:
         await self._worker.ready.wait()

@@ -19,6 +19,7 @@ from penstock.handler import Handler
 from penstock.storage import Keeper
 from penstock.storage.job_files import StoreKeeper
 from penstock.worker.process_child import Order, serve
+from penstock.worker.process_memory import resident_bytes
 from penstock.worker.run import Ending, Failed, Run
 
 CLEANUP = 0.7
@@ -63,6 +64,8 @@ class HandlerProcesses:
         self._storage = keeper.storage.elsewhere if isinstance(keeper, StoreKeeper) else None
         self._threads = threads
         self._idle: list[HandlerProcess] = []
+        self.most_memory: int | None = None
+        """Bytes: a process that has grown past it gets no further job."""
 
     async def call(self, handler: Handler[..., Any], run: Run, report: Callable[[dict[str, Any]], None]) -> Ending:
         loop = asyncio.get_running_loop()
@@ -90,7 +93,9 @@ class HandlerProcesses:
             child.close()
             _add_traceback(stopped, work.result())
             raise
-        if child.process.is_alive():
+        if self.most_memory is not None and resident_bytes(child.process.pid) > self.most_memory:
+            child.close()  # with which it ends
+        elif child.process.is_alive():
             self._idle.append(child)
         return ending
 

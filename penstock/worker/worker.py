@@ -206,6 +206,10 @@ class Worker:
             self.recycling = True
             self._stopping.set()
 
+    def limit_handlers(self, memory: int) -> None:
+        """A process of a handler's own that has grown past so many bytes gets no further job."""
+        self._calls.children.most_memory = memory
+
     async def _declare_queues(self) -> None:
         if self._registry.queues and self._engine.capabilities.leads:
             await self._engine.arun(commands.DeclareQueues(self._registry.queues))

@@ -49,6 +49,18 @@ async def test_a_process_serves_one_job_after_another_and_ends_with_the_worker(a
         os.kill(first, 0)
 
 
+async def test_a_process_that_has_grown_gets_no_further_job(app: Penstock) -> None:
+    tell = app.job(isolate=True)(in_process.tell_process)
+    async with working(app, {"default": 1}) as worker:
+        worker.limit_handlers(memory=2**40)
+        small = {await (await tell.aenqueue()).aresult(SOON) for _ in range(2)}
+        worker.limit_handlers(memory=1)
+        large = {await (await tell.aenqueue()).aresult(SOON) for _ in range(2)}
+        assert (len(small), len(large | small)) == (1, 2)
+        for pid in large:
+            await until(lambda pid=pid: is_gone(pid), within=SOON)  # type: ignore[misc]
+
+
 async def test_endings_cross_the_border(app: Penstock) -> None:
     for name in ("raise_error", "leave_python", "refuse_to_say", "snooze_once", "return_snooze", "report"):
         app.job(isolate=True, max_attempts=1)(getattr(in_process, name))
