@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,6 +15,8 @@ from penstock.engine.bullmq.engine import BullmqEngine
 from penstock.engine.mover import Stays
 from tests.kit import saying
 from tests.kit.redis import fresh_redis
+from tests.kit.until import soon, until
+from tests.kit.working import working
 
 
 @pytest.fixture
@@ -82,3 +85,36 @@ async def test_what_is_cancelled_while_it_is_held_does_not_come_over(both: tuple
     assert await asyncio.to_thread(mover.move, redis.engine, postgres.engine, "default") == mover.Moved(1)
     assert (await redis.handle(jobs[0].id).arefresh()).state is JobState.CANCELLED
     assert [job.id for job in (await postgres.jobs.alist()).jobs] == [jobs[1].id]
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+async def test_a_queue_that_may_run_one_moves_while_both_sides_work(
+    both: tuple[Penstock, Penstock], back: bool
+) -> None:
+    source, target = reversed(both) if back else both
+    ran: Counter[int] = Counter()
+    at_once: Counter[str] = Counter()
+    begun, moved_over = asyncio.Event(), asyncio.Event()
+
+    def work_on(app: Penstock, side: str) -> None:
+        async def work(n: int) -> None:
+            at_once[side] += 1
+            assert at_once[side] == 1
+            begun.set()
+            await moved_over.wait()
+            at_once[side] -= 1
+            ran[n] += 1
+
+        app.job(kind="work", max_attempts=1)(work)
+
+    for app, side in ((source, "source"), (target, "target")):
+        work_on(app, side)
+        await app.queues.aset("default", max_running=1)
+    await source.handler("work").aenqueue_many([{"n": n} for n in range(20)])
+    async with working(source, {"default": 5}), working(target, {"default": 5}):
+        await soon(begun.wait())
+        moved = await asyncio.to_thread(mover.move, source.engine, target.engine, "default")
+        moved_over.set()
+        await until(lambda: ran.total() == 20)
+    assert moved == mover.Moved(19, {Stays.RUNNING: 1})
+    assert ran == Counter(range(20))
