@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import django
 import psycopg
@@ -18,12 +18,18 @@ from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.db import close_old_connections, connections
+from django.db.transaction import atomic, set_rollback
 
 from penstock.app import Penstock
 from penstock.database import Home
+from penstock.engine.commands import CompleteAndEnqueue
 from penstock.engine.faults import checked_timeout
+from penstock.engine.postgres.drivers import Psycopg, run_script
 from penstock.engine.postgres.engine import PostgresEngine
+from penstock.engine.postgres.enqueue import complete_and_enqueue
 from penstock.engine.postgres.pools import AsyncPool, Pools, SyncPool
+from penstock.engine.postgres.transaction import PostgresTransaction
+from penstock.errors import PenstockError
 from penstock.handler import Handler
 from penstock.interop.django.discovery import add_tasks, declared_queues
 from penstock.interop.django.settings import PenstockSettings, read_settings
@@ -156,6 +162,9 @@ class _OnConnection(PostgresEngine):
 
     # by hand: this one is what the other calls
     def run(self, asked: Any, /) -> Any:
+        if isinstance(asked, CompleteAndEnqueue):
+            with self.transaction() as opened:
+                return opened.complete(asked)
         return self.run_on(self._connection(), asked)
 
     async def arun(self, asked: Any, /) -> Any:
@@ -165,12 +174,46 @@ class _OnConnection(PostgresEngine):
     def enqueue(self, work: Any, connection: object = None) -> Any:
         return super().enqueue(work, connection or self._connection())
 
+    # by hand: Django has no async connection
+    @contextmanager
+    def transaction(self) -> Iterator["_OpenTransaction"]:
+        """Of Django's connection, or a savepoint where it is in one: what is not committed in there is undone."""
+        with atomic(using=self._alias):
+            connection = self._connection()
+            if not isinstance(connection, psycopg.Connection):
+                raise PenstockError("ctx.enqueue() and ctx.transaction() in run_tasks() need psycopg 3: use drain(app)")
+            connection.execute("select")  # else the driver took the first block of the handler for all of it
+            opened = _OpenTransaction(cast(Any, connection), self.schema)
+            try:
+                yield opened
+            finally:
+                if not opened.committed:
+                    set_rollback(True, using=self._alias)
+
+    def atransaction(self) -> NoReturn:
+        raise PenstockError(
+            "Django has no async connection for ctx.transaction() in run_tasks(): "
+            "use drain(app) in a TransactionTestCase"
+        )
+
     def _connection(self) -> object:
         """Its driver's, where that is ours too: Django's own cursors take no binary parameters."""
         wrapper = connections[self._alias]
         wrapper.ensure_connection()
         wrapper.validate_no_broken_transaction()
         return wrapper.connection if isinstance(wrapper.connection, psycopg.Connection) else wrapper
+
+
+class _OpenTransaction(PostgresTransaction):
+    committed = False
+
+    def commit(self) -> None:
+        self.committed = True
+
+    def complete(self, command: CompleteAndEnqueue, /) -> bool:
+        runner = Psycopg(self.connection, self._schema)
+        self.committed = run_script(runner, complete_and_enqueue(command), self._schema)
+        return self.committed
 
 
 # Connections of Django in handlers.

@@ -17,7 +17,7 @@ def view_name() -> str:
     return f'"{quote_schema(read_settings().schema).strip(chr(34))}"."jobs_view"'
 
 
-class StoredJSON(models.JSONField):  # type: ignore[type-arg]
+class StoredJSON(models.JSONField):
     """What the database holds: see penstock.json.readable()."""
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:

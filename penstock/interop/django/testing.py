@@ -1,11 +1,14 @@
 """For the tests of a project: running what it has enqueued, in the test's own transaction."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, assert_never
 
 import msgspec
 from asgiref.sync import async_to_sync
+from django.db import connections
+from django.db.transaction import TransactionManagementError
 
 from penstock.context import Context, SyncContext
 from penstock.engine import commands
@@ -81,7 +84,8 @@ def _run(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: Claimed
     except PenstockError as error:
         return Parked(str(error))
     try:
-        return ending_of(_call(handler, engine, lease, job, args, kwargs))
+        with _savepoints():
+            return _call(handler, engine, lease, job, args, kwargs)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -91,19 +95,64 @@ def _run(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: Claimed
 def _call(
     handler: Handler[..., Any], engine: PostgresEngine, lease: Lease, job: ClaimedJob, args: list[Any],
     kwargs: Mapping[str, Any],
-) -> Any:  # fmt: skip
-    is_async = inspect.iscoroutinefunction(handler.function)
-    ctx = (Context if is_async else SyncContext)(job, lease, engine, lambda _: None, version=handler.options.version)
+) -> Ending:  # fmt: skip
+    if inspect.iscoroutinefunction(handler.function):
+        return async_to_sync(_call_async)(handler, engine, lease, job, args, kwargs)
+    ctx = SyncContext(job, lease, engine, lambda _: None, version=handler.options.version)
     given = [ctx, *args] if handler.arguments.takes_context else args
-
-    async def handle() -> Any:
+    try:
+        ctx.begin()
         with ctx.handling():
-            return await handler.function(*given, **kwargs)
+            ending = ending_of(handler.function(*given, **kwargs))
+        if ctx.completes_itself and isinstance(ending, Succeeded):
+            ctx.complete(ending.output)
+            return Settled()
+        return ending
+    finally:
+        ctx.let_go()
 
-    if is_async:
-        return async_to_sync(handle)()
+
+async def _call_async(
+    handler: Handler[..., Any], engine: PostgresEngine, lease: Lease, job: ClaimedJob, args: list[Any],
+    kwargs: Mapping[str, Any],
+) -> Ending:  # fmt: skip
+    ctx = Context(job, lease, engine, lambda _: None, version=handler.options.version)
+    given = [ctx, *args] if handler.arguments.takes_context else args
+    await ctx.begin()
     with ctx.handling():
-        return handler.function(*given, **kwargs)
+        ending = ending_of(await handler.function(*given, **kwargs))
+    if ctx.completes_itself and isinstance(ending, Succeeded):
+        await ctx.complete(ending.output)
+        return Settled()
+    return ending
+
+
+@contextmanager
+def _savepoints() -> Iterator[None]:
+    """Around a task, in each transaction that a test is in, which an error of the database breaks. A worker is in none:
+    there it undoes its own statement alone, here what the task wrote before it too."""
+    begun = [(wrapper, wrapper.savepoint()) for wrapper in connections.all(True) if wrapper.in_atomic_block]
+    try:
+        yield
+    except BaseException:
+        _end(begun)
+        raise
+    if _end(begun):
+        raise TransactionManagementError(
+            "an error of the database was caught outside of atomic(), which breaks the transaction of a test: catch it "
+            "around `with atomic():`, or test the task in a TransactionTestCase"
+        )
+
+
+def _end(begun: Sequence[tuple[Any, str]]) -> bool:
+    """Whether one of the transactions was broken; what follows can go on in it."""
+    broken = [(wrapper, savepoint) for wrapper, savepoint in begun if wrapper.needs_rollback or not wrapper.is_usable()]
+    for wrapper, savepoint in broken:
+        wrapper.needs_rollback = False
+        wrapper.savepoint_rollback(savepoint)
+    for wrapper, savepoint in begun:
+        wrapper.savepoint_commit(savepoint)
+    return bool(broken)
 
 
 def _report(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: ClaimedJob, ending: Ending) -> None:

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import wraps
 from typing import Any
 
 import django
-from django.db import OperationalError, connection
+from django.db import DataError, OperationalError, connection, transaction
 
 from penstock import Backoff, Context, Fail, Snooze, SyncContext
 from penstock.interop.django import JobTaskContext, app
@@ -155,3 +155,41 @@ def collect_in_thread(ctx: SyncContext, order: int) -> list[object]:
     first = ctx.step("first", str, order)
     ctx.sleep(0)
     return [first, ctx.call(greet, "Ada"), ctx.wait_for("paid", key=str(order))]
+
+
+@app.job
+def order_and_greet(ctx: SyncContext, names: list[str], *, fails: bool = False) -> str:
+    """Orders in the transaction that completes it, with a greeting for each."""
+    with ctx.transaction() as connection:
+        connection.execute("insert into shop_order (name) select unnest(%s::text[])", [names])
+    for name in names:
+        ctx.enqueue(greet.prepare(name))
+    if fails:
+        raise LookupError("no such customer")
+    return "ordered"
+
+
+@app.job
+async def greet_all(ctx: Context, names: list[str]) -> None:
+    for name in names:
+        ctx.enqueue(greet.prepare(name))
+
+
+@app.job
+async def order(ctx: Context) -> None:
+    async with ctx.transaction():
+        raise AssertionError("it has no connection for it")
+
+
+@task()
+def divides_by_zero(*, catches: bool = False) -> None:
+    Order.objects.create(name="half")
+    with suppress(DataError) if catches else nullcontext(), connection.cursor() as cursor:
+        cursor.execute("select 1 / 0")
+
+
+@task()
+def divides_in_a_savepoint() -> None:
+    Order.objects.create(name="whole")
+    with suppress(DataError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("select 1 / 0")
