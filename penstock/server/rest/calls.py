@@ -41,9 +41,10 @@ def function_of(schema: str, name: str, arguments: Mapping[str, Any]) -> Functio
     for argument, value in arguments.items():
         refuse_unfit(function.arguments[argument], value)
     for argument, most in function.most.items():
-        given = arguments.get(argument)
-        if isinstance(given, int) and given > most:
-            raise Refused(400, "22023", f"{argument}: at most {most} at once, not {given}")
+        given = arguments.get(argument, 0)
+        # text may be a number too, and null would be all that there is
+        if given is None or int(given) > most:
+            raise Refused(400, "22023", f"{argument}: at most {most} at once")
     return function
 
 

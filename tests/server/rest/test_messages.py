@@ -61,8 +61,12 @@ async def test_an_answer_that_is_too_large_is_refused_and_takes_nothing(
     assert message["read_ct"] == 1
 
 
-async def test_too_many_at_once_are_refused(service: Rest) -> None:
-    asked = {"queue_name": "q", "n": 1001}
+@pytest.mark.parametrize("n", [1001, "1001", " +5000 ", None], ids=repr)
+async def test_too_many_at_once_are_refused(service: Rest, connect: Connect, n: object) -> None:
+    """Null would be all."""
+    connect().execute("select pgmq.create('q'), pgmq.send('q', '{}')")
+    asked = {"queue_name": "q", "n": n}
     answer = await service.ask.post("/rest/v1/rpc/read", asked, headers={"Content-Profile": "pgmq_public"})
     assert (answer.status_code, answer.json()["code"]) == (400, "22023")
     assert "n: at most 1000" in answer.text
+    assert len(str(await service.rpc("read", "pgmq_public", queue_name="q", n="1000"))) > 2
