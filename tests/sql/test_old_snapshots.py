@@ -1,11 +1,15 @@
 """What runs for every job or every second costs the same however many jobs have come and gone since somebody's old
 snapshot. Counted in blocks, which no busy machine can change."""
 
+from dataclasses import replace
+
 import pytest
 
 from penstock.engine import commands
 from penstock.engine.commands import Command
+from penstock.flow import batch
 from tests.engine.hand import Hand
+from tests.kit import saying
 from tests.kit.fixtures import Connect
 from tests.old_snapshot import old_snapshot
 from tests.sql.blocks import usual_blocks
@@ -60,6 +64,62 @@ class Meter:
         self._claim(f"few: {queue}", queue)
         self.measure(f"backlog: {queue}", commands.Backlog([queue]))
         self.flow.work_off(queue)
+
+    def reports(self, queue: str) -> None:
+        """What is said of jobs that run."""
+        hand, worker, lease = self.flow.hand, self.flow.worker, self.lease
+        hand.enqueue(*[new_job(queue) for _ in range(3)])
+        hand.move_clock(seconds=1)
+        hand.run(commands.Tend(lease))
+        jobs = worker.claim(3, queue)
+        job = jobs[0]
+        asleep = commands.WaitingStep("sleep", "sleep", number=1, seconds=60)
+        given_up = saying.fail(lease, jobs, [{"error": "boom", "final": True}] * len(jobs))
+        cancel = commands.Cancel([job.id])
+        said: dict[str, tuple[Command[object], ...]] = {
+            "complete": (saying.complete(lease, jobs),),
+            "fail": (saying.fail(lease, jobs, [{"error": "boom", "retry_in": 0}] * len(jobs)),),
+            "fail, for good": (given_up,),
+            "retry": (commands.Retry([each.id for each in jobs]), given_up),
+            "snooze": (saying.snooze(lease, jobs, [60.0] * len(jobs)),),
+            "release": (saying.release(lease, jobs),),
+            "park": (saying.park(lease, jobs, ["unknown"] * len(jobs)),),
+            "report_progress": (saying.report_progress(lease, jobs, [{"percent": 50}] * len(jobs)),),
+            "cancel": (cancel,),
+            "stop_cancelled": (saying.stop_cancelled(lease, [job]), cancel),
+            "remember_step": (saying.remember_step(lease, job, "load", b"1"),),
+            "recall_steps": (saying.recall_steps(lease, job),),
+            "suspend": (commands.Suspend(lease, job.id, job.claims, asleep),),
+            "outputs": (saying.outputs(lease, job),),
+            "holds": (commands.Holds(lease, job.id, job.claims),),
+            "get_job": (commands.GetJob(job.id),),
+            "watch": (commands.Watch(job.id),),
+        }
+        for name, (command, *before) in said.items():
+            self.measure(f"{name}: {queue}", command, *before)
+        assert worker.complete(*jobs) == []
+
+    def flows(self) -> None:
+        """The same of jobs that others wait for."""
+        hand, worker, lease = self.flow.hand, self.flow.worker, self.lease
+        flow = batch([new_job("plain"), new_job("plain")]).jobs()
+        root, child, _ = flow
+        self.measure("enqueue a flow", commands.EnqueueJobs(flow))
+        hand.enqueue(*flow)
+        after = replace(new_job("plain"), after=(child.id,))
+        self.measure("enqueue after another", commands.EnqueueJobs([after]))
+        hand.enqueue(after)
+        jobs = worker.claim(2, "plain")
+        said: dict[str, Command[object]] = {
+            "complete": saying.complete(lease, jobs),
+            "fail, for good": saying.fail(lease, jobs, [{"error": "boom", "final": True}] * 2),
+            "report_progress": saying.report_progress(lease, jobs, [{"percent": 50}] * 2),
+            "cancel": commands.Cancel([root.id]),
+        }
+        for name, command in said.items():
+            self.measure(f"{name}: in a flow", command)
+        assert worker.complete(*jobs) == []
+        self.flow.work_off("plain")
 
     def _check_counts(self) -> None:
         """Whoever looks at less must find the same."""
@@ -135,6 +195,8 @@ def test_no_statement_walks_the_jobs_that_an_old_snapshot_keeps(connect: Connect
         meter = Meter(flow)
         for queue in QUEUES:
             meter.claims(queue)
+            meter.reports(queue)
+        meter.flows()
         meter.enqueues("plain")
         meter.upkeep()
         meter.ends()
@@ -165,6 +227,7 @@ def test_no_statement_walks_the_rows_about_queues_and_workers_that_an_old_snapsh
         meter = Meter(flow)
         for queue in SINGLES:
             meter.claims(queue)
+            meter.reports(queue)
             meter.enqueues(queue)
         meter.upkeep()
         return meter.costs
