@@ -73,11 +73,12 @@ async def test_a_thread_that_does_not_listen_is_not_asked_again_and_again(app: P
         loop.call_soon_threadsafe(came.set)
         asyncio.run_coroutine_threadsafe(go.wait(), loop).result()
 
-    async with working(app, api):
+    async with working(app, api) as worker:
         job = await enqueue(api, "work")
         await soon(came.wait())
+        [run] = worker.runs
         await job.acancel()
-        await asyncio.sleep(0.3)
+        await until(lambda: run.stop)
         api.requests.clear()
         await asyncio.sleep(1)
         assert api.requests.total() <= 10  # without a pause it is hundreds

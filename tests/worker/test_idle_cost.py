@@ -57,7 +57,6 @@ async def test_fifty_idle_workers_cost_less_than_five_statements_a_second(
             await soon(worker.ready.wait())
 
         await until(lambda: watch.execute("select count(*) from penstock.waiting").fetchone() == (WORKERS,))
-        await asyncio.sleep(1)
         statements.clear()
         await asyncio.sleep(WATCHED)
         seen = Counter(statements)
