@@ -28,3 +28,8 @@ def test_a_kind_that_was_removed_is_closed_in_sql_too(engine: PostgresEngine, co
     # and one that is still there, but not open to users any more
     declare("internal", more=("export",))
     assert opened() == {"internal", "of another", "more of it"}
+    # an application that has got all its kinds from new looks like another; somebody says that they are gone
+    declare("renamed")
+    assert opened() == {"internal", "of another", "more of it", "renamed"}
+    connect().execute("select penstock.declare_kinds('[]', '{of another, more of it}')")
+    assert opened() == {"internal", "renamed"}
