@@ -25,10 +25,10 @@ from penstock.worker.run import (
     Cancelled,
     Ending,
     Failed,
+    NothingToReport,
     Parked,
     Released,
     Run,
-    Settled,
     Snoozed,
     Succeeded,
     Suspending,
@@ -127,7 +127,7 @@ class AsyncCall:
             result = await _wrapped(self._middleware, ctx, handle)
             ending = ending_of(result)
             if ctx.completes_itself and isinstance(ending, Succeeded):
-                return Settled(accepted=await ctx.complete(ending.output))
+                return NothingToReport(accepted=await ctx.complete(ending.output))
             return ending
         finally:
             await ctx.let_go()
@@ -199,7 +199,7 @@ class ThreadCall:
             call = _wrapped(self._middleware, ctx, lambda: in_thread(handle))
             ending = ending_of(await call)
             if ctx.completes_itself and isinstance(ending, Succeeded):
-                return Settled(accepted=await in_thread(ctx.complete, ending.output))
+                return NothingToReport(accepted=await in_thread(ctx.complete, ending.output))
             return ending
         finally:
             if not left_behind:
@@ -369,7 +369,7 @@ def _seen_from_outside(ending: Ending) -> Any:
             return Suspended(step)
         case Parked(reason=reason):
             return OtherVersion(reason)
-        case Released() | Settled():
+        case Released() | NothingToReport():
             return None
         case _:
             assert_never(ending)

@@ -18,7 +18,18 @@ from penstock.logs import counted
 from penstock.outcome import Failure
 from penstock.worker.failures import Failures, parking_log
 from penstock.worker.observers import Observers
-from penstock.worker.run import Cancelled, Ending, Failed, Lane, Parked, Released, Run, Settled, Snoozed, Succeeded
+from penstock.worker.run import (
+    Cancelled,
+    Ending,
+    Failed,
+    Lane,
+    NothingToReport,
+    Parked,
+    Released,
+    Run,
+    Snoozed,
+    Succeeded,
+)
 from penstock.worker.statistics import RunCounts
 
 log = logging.getLogger("penstock.worker")
@@ -106,7 +117,7 @@ class Completer(Loop):
                 if run.written is not None:
                     await run.written.wait()
             await self._write_progress(
-                lease, [run for run, ending in runs if run.unwritten and not isinstance(ending, Settled)]
+                lease, [run for run, ending in runs if run.unwritten and not isinstance(ending, NothingToReport)]
             )
             await self._report_on(lease, runs)
 
@@ -121,7 +132,7 @@ class Completer(Loop):
                 await self._report([(lane, run, Failed(AttemptError(told, type(error).__name__, final=True)))])
 
     async def _report_on(self, lease: Lease, runs: Sequence[tuple[Run, Ending]]) -> None:
-        settled: list[tuple[Run, Settled]] = []
+        settled: list[tuple[Run, NothingToReport]] = []
         succeeded: list[tuple[Run, Succeeded]] = []
         failed: list[tuple[Run, Failed]] = []
         snoozed: list[tuple[Run, Snoozed]] = []
@@ -142,7 +153,7 @@ class Completer(Loop):
                     cancelled[reason].append(run)
                 case Released():
                     released.append(run)
-                case Settled():
+                case NothingToReport():
                     settled.append((run, ending))
                 case _:
                     assert_never(ending)

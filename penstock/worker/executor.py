@@ -18,10 +18,10 @@ from penstock.worker.calling import BatchCall, Calls
 from penstock.worker.run import (
     Ending,
     Lane,
+    NothingToReport,
     Parked,
     Released,
     Run,
-    Settled,
     Stop,
     ending_of_raised,
     ending_of_stopped,
@@ -236,7 +236,7 @@ class Executor:
         for lane in lanes:
             while lane.waiting:
                 run = lane.waiting.popleft()
-                self._end(lane, run, Settled() if stop is Stop.LOST else Released())
+                self._end(lane, run, NothingToReport() if stop is Stop.LOST else Released())
 
     def stop_all(self, stop: Stop, lease: Lease | None = None) -> None:
         """Tells handlers to stop: all of them, or those of one lease."""

@@ -28,7 +28,7 @@ from penstock.logs import current_job
 from penstock.outcome import Cancel
 from penstock.storage.job_files import keeper_for
 from penstock.storage.settings import Elsewhere
-from penstock.worker.run import Ending, Failed, Settled, Succeeded, ending_of, ending_of_raised, failure, parked
+from penstock.worker.run import Ending, Failed, NothingToReport, Succeeded, ending_of, ending_of_raised, failure, parked
 
 _PR_SET_PDEATHSIG = 1
 
@@ -115,7 +115,7 @@ def _run_sync(
             ending = ending_of(function(*([ctx] if takes_context else []), *args, **kwargs))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if ctx.completes_itself and isinstance(ending, Succeeded):
-            return Settled(accepted=ctx.complete(ending.output))
+            return NothingToReport(accepted=ctx.complete(ending.output))
         return ending
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -142,7 +142,7 @@ async def _run_async(
         with ctx.handling():
             ending = ending_of(await function(*([ctx] if takes_context else []), *args, **kwargs))
         if ctx.completes_itself and isinstance(ending, Succeeded):
-            return Settled(accepted=await ctx.complete(ending.output))
+            return NothingToReport(accepted=await ctx.complete(ending.output))
         return ending
     finally:
         loop.remove_signal_handler(signal.SIGTERM)

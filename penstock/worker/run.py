@@ -210,7 +210,7 @@ class Parked(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-class Settled(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class NothingToReport(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Nothing to report: the handler's own transaction completed the job, or it is no longer this worker's."""
 
     outcome: ClassVar[RunOutcome] = "succeeded"
@@ -218,14 +218,14 @@ class Settled(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """False where that transaction was rolled back because another worker has the job by now."""
 
 
-class Suspending(Settled, frozen=True, gc=False):
+class Suspending(NothingToReport, frozen=True, gc=False):
     """Nothing to report either: the job waits for something, and is to be run again."""
 
     outcome: ClassVar[RunOutcome] = "suspended"
     step: str
 
 
-Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Parked | Settled
+Ending = Succeeded | Failed | Snoozed | Cancelled | Released | Parked | NothingToReport
 
 NOTHING = Succeeded()
 
@@ -326,7 +326,7 @@ def ending_of_stopped(run: Run, error: asyncio.CancelledError) -> Ending:
             told = f"did not end within {had:.3g} s, the budget of the tick that ran it"
             return _out_of_time(told, "BudgetSpent", error)
         case Stop.LOST:
-            return Settled()
+            return NothingToReport()
         case None:
             # nobody told it to: something inside the handler was cancelled
             return failure(error)

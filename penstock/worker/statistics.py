@@ -22,10 +22,10 @@ from penstock.worker.run import (
     Ending,
     Failed,
     Lane,
+    NothingToReport,
     Parked,
     Released,
     Run,
-    Settled,
     Snoozed,
     Stop,
     Succeeded,
@@ -112,7 +112,7 @@ class RunCounts:
         match ending:
             case Suspending():
                 return False
-            case Settled() if run.stop is not Stop.LOST:
+            case NothingToReport() if run.stop is not Stop.LOST:
                 counts.succeeded += 1
             case Cancelled():
                 counts.cancelled += 1
@@ -127,7 +127,7 @@ class RunCounts:
                 # snoozed or parked for the last time
                 counts.failed += 1
                 self._note_error(queue, run, "given up: it was put off for too long", None, True)
-            case Succeeded() | Snoozed() | Released() | Parked() | Settled():
+            case Succeeded() | Snoozed() | Released() | Parked() | NothingToReport():
                 return False
             case _:
                 assert_never(ending)

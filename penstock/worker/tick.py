@@ -27,9 +27,9 @@ from penstock.worker.reporter import Reporter
 from penstock.worker.run import (
     Ending,
     Lane,
+    NothingToReport,
     Released,
     Run,
-    Settled,
     Snoozed,
     Stop,
     Succeeded,
@@ -222,7 +222,7 @@ class Tick:
         match ending:
             case Released():
                 error = "given back: the tick's budget was over soon after it began"
-            case Succeeded() | Snoozed() | Settled() if job.state is not JobState.FAILED:
+            case Succeeded() | Snoozed() | NothingToReport() if job.state is not JobState.FAILED:
                 error = None  # those on record are of earlier attempts
         return TickResult(job.id, job.kind, job.state, run.job.attempt, seconds, error)
 

@@ -19,7 +19,7 @@ from penstock.engine import commands
 from penstock.engine.commands.command import Command
 from penstock.job import JobState
 from penstock.worker.calling import AsyncCall
-from penstock.worker.run import Ending, Failed, Run, Settled, Succeeded, ending_of_raised
+from penstock.worker.run import Ending, Failed, NothingToReport, Run, Succeeded, ending_of_raised
 
 T = TypeVar("T")
 Program = list[Any]
@@ -163,7 +163,7 @@ class World:
                 await self.engine.arun(commands.Complete(lease, [commands.Completed(job.id, job.claims, _raw(output))]))
             case Failed(error=error):
                 await self.engine.arun(commands.Fail(lease, [commands.FailedAttempt(job.id, job.claims, error)]))
-            case Settled():
+            case NothingToReport():
                 pass
             case other:
                 raise AssertionError(other)

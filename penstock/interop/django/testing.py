@@ -22,9 +22,9 @@ from penstock.worker.run import (
     Cancelled,
     Ending,
     Failed,
+    NothingToReport,
     Parked,
     Released,
-    Settled,
     Snoozed,
     Succeeded,
     ending_of,
@@ -106,7 +106,7 @@ def _call(
             ending = ending_of(handler.function(*given, **kwargs))
         if ctx.completes_itself and isinstance(ending, Succeeded):
             ctx.complete(ending.output)
-            return Settled()
+            return NothingToReport()
         return ending
     finally:
         ctx.let_go()
@@ -123,7 +123,7 @@ async def _call_async(
         ending = ending_of(await handler.function(*given, **kwargs))
     if ctx.completes_itself and isinstance(ending, Succeeded):
         await ctx.complete(ending.output)
-        return Settled()
+        return NothingToReport()
     return ending
 
 
@@ -172,7 +172,7 @@ def _report(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: Clai
             engine.run(commands.Park(lease, [commands.Unknown(job.id, job.claims, reason)]))
         case Released():
             engine.run(commands.Release(lease, [job.held]))
-        case Settled():
+        case NothingToReport():
             pass
         case _:
             assert_never(ending)
