@@ -9,6 +9,8 @@ from redis.exceptions import ConnectionError
 from penstock import Flow, JobState, NewJob, Penstock
 from penstock.engine import commands as c
 from penstock.engine.bullmq.calls import RedisCall
+from penstock.engine.bullmq.engine import BullmqEngine
+from penstock.engine.bullmq.record import PARKED_AT
 from penstock.engine.bullmq.session import Session
 from penstock.errors import DatabaseUnavailable
 from penstock.job import ClaimedJob, Lease
@@ -60,8 +62,7 @@ async def test_a_job_and_what_follows_from_it_are_there_once(app: Penstock, lose
     further = [NewJob(kind="next") for _ in range(3)]
     done = c.Completed(held.id, held.claims)
     lose(script)
-    told = await app.engine.arun(c.CompleteAndEnqueue(lease, done, further, c.Progress(message="nearly")))
-    assert told is (script != "moveToFinished"), "then it is the lease's no more"
+    assert await app.engine.arun(c.CompleteAndEnqueue(lease, done, further, c.Progress(message="nearly")))
     assert (await app.handle(job.id).arefresh()).state is JobState.SUCCEEDED
     assert await app.engine.arun(c.CloseLease(lease)) == 0, "nobody runs it again"
     assert {each.id for each in (await app.jobs.alist(kind="next")).jobs} == {each.id for each in further}
@@ -104,3 +105,44 @@ async def test_a_claim_whose_answer_is_lost_costs_no_attempt(
     assert (job.state, job.attempt) == (JobState.READY, 0)
     assert await app.engine.arun(saying.complete(other, [others])) == []
     assert others.id == first.id
+
+
+@pytest.mark.parametrize(
+    ("about", "report", "script", "state"),
+    [
+        ({}, saying.fail, "moveToFinished", JobState.FAILED),
+        ({"max_attempts": 2}, saying.fail, "moveToDelayed", JobState.SCHEDULED),
+        ({"max_snoozes": 0}, saying.snooze, "moveToFinished", JobState.FAILED),
+    ],
+    ids=["given up", "to be tried again", "snoozed too often"],
+)
+async def test_a_report_that_is_made_again_tells_what_it_came_to(
+    app: Penstock, lose: Lose, about: dict[str, Any], report: Callable[..., Any], script: str, state: JobState
+) -> None:
+    await app.engine.aenqueue([NewJob(kind="work", **{"max_attempts": 1} | about)])
+    lease = await lease_of(app)
+    job = (await claim(app, lease))["work"]
+    said = report(lease, [job], [60.0] if report is saying.snooze else [{"error": "no", "retry_in": 60}])
+    lose(script)
+    with pytest.raises(DatabaseUnavailable):
+        await app.engine.arun(said)
+    [became] = await app.engine.arun(said)
+    seen = await app.handle(job.id).arefresh()
+    assert (became.id, became.state, seen.state) == (job.id, state, state)
+    assert (became.run_at is not None) is (state is JobState.SCHEDULED)
+    other = report(lease, [job], [60.0] if report is saying.snooze else [{"error": "another", "retry_in": 60}])
+    assert len(await app.engine.arun(other)) == (report is saying.snooze), "that was not said before"
+
+
+async def test_one_whose_time_to_be_parked_is_over_is_told_too(app: Penstock, lose: Lose) -> None:
+    await app.engine.aenqueue([NewJob(kind="work")])
+    lease = await lease_of(app)
+    job = (await claim(app, lease))["work"]
+    assert isinstance(app.engine, BullmqEngine)
+    session = app.engine.session()
+    await session.client.hset(session.keys("default")[str(job.id)], PARKED_AT, "1")
+    lose("moveToFinished")
+    with pytest.raises(DatabaseUnavailable):
+        await app.engine.arun(saying.park(lease, [job], ["who?"]))
+    [became] = await app.engine.arun(saying.park(lease, [job], ["who?"]))
+    assert (became.id, became.state) == (job.id, JobState.FAILED)

@@ -15,12 +15,18 @@ from penstock.engine.bullmq.hands import Hands, HeldJob
 from penstock.engine.bullmq.leases import tell_of_stop
 from penstock.engine.bullmq.queues import settings_of
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, SNOOZES, Record, moment, number, record_of
+from penstock.engine.bullmq.reported import reported_before
 from penstock.engine.bullmq.session import Session
 from penstock.errors import InvalidInput
 from penstock.job import Held, JobState, Lease, shown
 
 _LONGEST = 366 * 86_400.0
 """Seconds that somebody else's job may put off its next attempt."""
+
+_MOST = 8000
+"""Characters of an error."""
+
+_SNOOZED_OUT = "still not done after "
 
 _encode = msgspec.json.Encoder().encode
 
@@ -79,14 +85,16 @@ async def fail(session: Session, hands: Hands, asked: c.Fail) -> list[c.Became]:
             call, became[job.id] = _failed(session, held[job.id], record, job.error, settings.get("backoff"))
             said[job.id] = held[job.id], call
     accepted = await settle(session, hands, asked.lease, said)
-    return [became[job.id] for job in asked.jobs if job.id in accepted]
+    errors = {job.id: job.error.error[:_MOST] for job in asked.jobs}
+    before = await reported_before(session, [job for job in asked.jobs if job.id not in accepted], errors)
+    return [became[job.id] for job in asked.jobs if job.id in accepted] + before
 
 
 def _failed(
     session: Session, held: HeldJob, record: Record, error: c.AttemptError, queue_backoff: Any
 ) -> tuple[RedisCall, c.Became]:
     attempt = record.attempts_made() + 1
-    text = error.error[:8000]
+    text = error.error[:_MOST]
     entry = {"error": text, "at": moment(calls.now_ms()), "attempt": attempt}
     entry |= {name: told for name in ("type", "traceback") if (told := getattr(error, name)) is not None}
     stack = [*msgspec.json.decode(record.fields.get("stacktrace") or "[]"), error.traceback or text]
@@ -143,7 +151,9 @@ async def snooze(session: Session, hands: Hands, asked: c.Snooze) -> list[c.Beca
             call, became[job.id] = _snoozed(session, held[job.id], record, job.seconds)
             said[job.id] = held[job.id], call
     accepted = await settle(session, hands, asked.lease, said)
-    return [became[job.id] for job in asked.jobs if job.id in accepted]
+    refused = [job for job in asked.jobs if job.id not in accepted]
+    before = await reported_before(session, refused, _SNOOZED_OUT)
+    return [became[job.id] for job in asked.jobs if job.id in accepted] + before
 
 
 def _snoozed(session: Session, held: HeldJob, record: Record, seconds: float) -> tuple[RedisCall, c.Became]:
@@ -152,7 +162,7 @@ def _snoozed(session: Session, held: HeldJob, record: Record, seconds: float) ->
         call = finish(session, held, failed=True, said="cancelled")
         return call, c.Became(record.uuid, JobState.CANCELLED, None)
     if most is not None and record.snoozes >= most:
-        call = finish(session, held, failed=True, said=f"still not done after {record.snoozes} snoozes")
+        call = finish(session, held, failed=True, said=f"{_SNOOZED_OUT}{record.snoozes} snoozes")
         return call, c.Became(record.uuid, JobState.FAILED, None)
     # at least a millisecond: moveToDelayed is what leaves the attempt uncounted
     ms = max(int(seconds * 1000), 1)

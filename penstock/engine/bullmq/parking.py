@@ -16,11 +16,14 @@ from penstock.engine.bullmq.leases import workers
 from penstock.engine.bullmq.outcomes import finish, read, settle
 from penstock.engine.bullmq.queues import known_queues, settings_of
 from penstock.engine.bullmq.record import CANCEL, ERRORS, PARKED, PARKED_AT, UNRUN, Record, moment, number
+from penstock.engine.bullmq.reported import reported_before
 from penstock.engine.bullmq.session import Session
 from penstock.job import JobState
 
 _TIMEOUT = 3 * 86_400.0
 """Seconds after which it has failed, where its queue says nothing else."""
+
+_NOBODY_CAME = "no worker that knows it came "
 
 _encode = msgspec.json.Encoder().encode
 
@@ -45,7 +48,9 @@ async def park(session: Session, hands: Hands, asked: c.Park) -> list[c.Became]:
     accepted = await settle(session, hands, asked.lease, said)
     marks = [plain("HSET", session.keys(each.queue)["ps:parked"], each.id, each.kind) for each in aside]
     await session.many(marks)
-    return [became[job.id] for job in asked.jobs if job.id in accepted]
+    refused = [job for job in asked.jobs if job.id not in accepted]
+    before = await reported_before(session, refused, _NOBODY_CAME)
+    return [became[job.id] for job in asked.jobs if job.id in accepted] + before
 
 
 def _parked(
@@ -59,7 +64,7 @@ def _parked(
         call = finish(session, held, failed=True, said="cancelled", fields={UNRUN: "1"})
         return call, c.Became(record.uuid, JobState.CANCELLED, None)
     if age >= timeout:
-        text = f"no worker that knows it came within {timedelta(seconds=timeout)}: {reason}"[:8000]
+        text = f"{_NOBODY_CAME}within {timedelta(seconds=timeout)}: {reason}"[:8000]
         error = {"error": text, "type": "Parked", "at": moment(now)}
         errors = [*record.errors, error] if ERRORS in record.fields else [error]
         call = finish(session, held, failed=True, said=text, fields={ERRORS: _encode(errors).decode(), UNRUN: "1"})

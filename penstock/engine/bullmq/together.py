@@ -6,16 +6,14 @@ from penstock.engine import commands as c
 from penstock.engine.bullmq import enqueue, outcomes
 from penstock.engine.bullmq.calls import plain
 from penstock.engine.bullmq.hands import Hands
+from penstock.engine.bullmq.reported import completed_before
 from penstock.engine.bullmq.session import Session
 
 
 async def complete_and_enqueue(session: Session, hands: Hands, asked: c.CompleteAndEnqueue) -> bool:
     held = (await hands.find(session, asked.lease, [asked.job])).get(asked.job.id)
-    if held is None:
-        return False
-    keys = session.keys(held.queue)
-    if await session.one(plain("GET", keys.lock(held.id))) != held.token:
-        return False
+    if held is None or await session.one(plain("GET", session.keys(held.queue).lock(held.id))) != held.token:
+        return await completed_before(session, asked.job)
     await enqueue.enqueue(session, asked.enqueue)
     if asked.progress is not None:
         said = c.Reported(asked.job.id, asked.job.claims, asked.progress)
