@@ -112,7 +112,7 @@ async def test_the_async_client_of_tembo(place: dict[str, Any], async_pool: Any,
     sent = await tembo.send(queue, HELLO)
     assert (await tembo.read_with_poll(queue, vt=20, qty=1))[0].msg_id == sent
     assert await tembo.purge(queue) == 2
-    # pgmq has four set_vt() since 1.8, and this client does not say which of them it means
+    # later versions of pgmq have four set_vt(), and this client does not say which of them it means
     with pytest.raises(asyncpg.AmbiguousFunctionError):
         await tembo.set_vt(queue, sent, 0)
     assert await async_pool.fetch("select pgmq.set_vt($1, $2::bigint, $3::integer)", queue, sent, 0) == []
