@@ -44,6 +44,9 @@ async def test_the_service_answers_once_and_sees_what_is_asked(api: Api, app: Pe
     rest = (await api.service.get("/api/approvals", params={"cursor": first["next_cursor"]})).json()
     assert [each["job"] for each in [*first["approvals"], *rest["approvals"]]] == ids
     assert rest["next_cursor"] is None
+    for wrong in ("zzz", first["next_cursor"][1:], first["next_cursor"] + "\n"):
+        refused = await api.service.get("/api/approvals", params={"cursor": wrong})
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "cursor")
     shown = first["approvals"][0]
     assert (shown["question"], shown["details"]["order"], shown["owner"], shown["by"]) == (
         "Ship 1?", "1", "alice", "operator",

@@ -69,7 +69,7 @@ async def show_approval(id: UUID, caller: Caller, shared: Shared) -> Response:
 async def list_approvals(
     _: Service,
     shared: Shared,
-    cursor: Annotated[models.Text | None, Query(description="`next_cursor` of the page before.")] = None,
+    cursor: Annotated[models.ApprovalCursor | None, Query(description="`next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """With the service key: what jobs ask and nobody has answered, jobs that came first before others."""

@@ -139,6 +139,7 @@ class TickRequest(Request):
     queues: list[Text] | None = Field(default=None, max_length=100, description="Default: the application's.")
 
 
+ApprovalCursor = Annotated[str, Field(pattern=r"^[0-9a-f-]{36} [0-9a-f-]{36}$")]
 EventText = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 
 
