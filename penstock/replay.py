@@ -18,7 +18,7 @@ from penstock.engine.commands.steps import MOST_CALLS
 from penstock.errors import InvalidInput, LeaseLost, PenstockError, ReplayMismatch, WaitTimeout
 from penstock.event import APPROVAL, Key, checked_event, checked_key, checked_seconds, checked_step
 from penstock.job import ClaimedJob, JobState, Lease, NewJob
-from penstock.json import clean, encode_output, loads
+from penstock.json import clean, encode_output, loads_anyway
 from penstock.outcome import OtherVersion, Suspended
 from penstock.wait_results import Approval, Approver, Called
 
@@ -292,7 +292,7 @@ class Replay:
 
 
 def _has_waited(job: ClaimedJob) -> bool:
-    return job.options is not None and "waits" in loads(job.options)
+    return job.options is not None and "waits" in loads_anyway(job.options)
 
 
 def _check_same(name: str, asked: str, remembered: str) -> None:
