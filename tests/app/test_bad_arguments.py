@@ -149,3 +149,18 @@ def test_what_is_of_another_type_is_refused_by_its_name_not_told_to_migrate(desk
         with pytest.raises(InvalidInput) as refused:
             ask(desk.app)
         assert refused.value.field == field
+
+
+@pytest.mark.parametrize("text", ["a\0", "\ud800"])
+def test_a_text_that_cannot_be_stored_is_refused_by_its_name(desk: Desk, text: str) -> None:
+    asked: list[tuple[str, Callable[[Penstock], object]]] = [
+        ("comment", lambda app: app.operator("ada").approve(UUID(int=7), comment=text)),
+        ("step", lambda app: app.operator("ada").approve(UUID(int=7), step=text)),
+        ("reason", lambda app: app.handle(UUID(int=7)).cancel(text)),
+        ("name", lambda app: app.queues.pause(text)),
+        ("queue", lambda app: asyncio.run(app.jobs.aretry(UUID(int=7), queue=text))),
+    ]
+    for field, ask in asked:
+        with pytest.raises(InvalidInput, match="contains NUL or a lone surrogate") as refused:
+            ask(desk.app)
+        assert refused.value.field == field

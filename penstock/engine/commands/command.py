@@ -12,6 +12,7 @@ import msgspec
 
 from penstock.errors import InvalidInput
 from penstock.job import Lease
+from penstock.json import clean
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -50,14 +51,17 @@ _SCALARS = {str, int, float, bool, UUID, datetime, type(None)}
 
 
 def misfit(command: Command[Any]) -> InvalidInput | None:
-    """The field whose value is none of its type, if there is one: an engine that refuses the command for it says so in
-    words that tell nothing to whoever gave it."""
+    """The field whose value is none of its type, or no text that can be stored, if there is one: an engine that refuses
+    the command for it says so in words that tell nothing to whoever gave it."""
     for field in msgspec.structs.fields(command):
         if _is_scalar(field.type):
+            value = getattr(command, field.name)
             try:
-                msgspec.convert(getattr(command, field.name), field.type)
+                msgspec.convert(value, field.type)
             except msgspec.ValidationError as error:
                 return InvalidInput(field.name, str(error))
+            if isinstance(value, str) and clean(value) != value:
+                return InvalidInput(field.name, "contains NUL or a lone surrogate, which cannot be stored")
     return None
 
 

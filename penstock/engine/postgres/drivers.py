@@ -248,7 +248,8 @@ def _statement(asked: Command[T] | Statement[T]) -> Statement[T]:
 def _raise_ours(error: Exception, schema: str, asked: object = None) -> None:
     """Where it is one that has a name here."""
     ours = translate(error, schema)
-    if isinstance(asked, Command) and (sqlstate(error) or "").startswith(("22", "42")):
+    unstorable = isinstance(error, psycopg.DataError | UnicodeEncodeError)
+    if isinstance(asked, Command) and (unstorable or (sqlstate(error) or "").startswith(("22", "42"))):
         # of a number where a text should be it says that there is no such function
         ours = misfit(asked) or ours
     if ours is not None:
