@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import Flow, NewJob, Penstock
+from penstock import Context, Flow, NewJob, Penstock
 from penstock.cli import doctor_redis
 from penstock.engine import mover
 from penstock.engine.bullmq.engine import BullmqEngine
@@ -65,6 +65,19 @@ async def test_queues_are_spread_and_a_flow_stays_in_one(cluster: Cluster) -> No
         flow.add(NewJob(kind="first", queue="b"))
         with pytest.raises(InvalidFlow, match="share a queue"):
             await engine.aenqueue(flow.jobs())
+
+
+async def test_what_follows_from_a_job_is_added_in_another_queue(cluster: Cluster) -> None:
+    async with Penstock(cluster.url) as app:
+
+        @app.job(queue="first")
+        async def first(ctx: Context) -> None:
+            ctx.enqueue(NewJob(kind="then", queue="then"))
+
+        job = await first.aenqueue()
+        async with working(app, {"first": 1}):
+            await job.aresult(timeout=20)
+        assert [each.kind for each in (await app.jobs.alist(queue="then")).jobs] == ["then"]
 
 
 async def test_node_s_bullmq_works_on_the_queue_in_braces_and_adds_to_it(cluster: Cluster, tmp_path: Path) -> None:

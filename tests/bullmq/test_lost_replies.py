@@ -32,8 +32,8 @@ def lose(monkeypatch: pytest.MonkeyPatch) -> Lose:
     many = Session.many
 
     def lose(what: str, meanwhile: Callable[[], Any] | None = None) -> None:
-        async def losing(self: Session, asked: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
-            answers = await many(self, asked, together=together)
+        async def losing(self: Session, asked: Sequence[RedisCall], **how: Any) -> list[Any]:
+            answers = await many(self, asked, **how)
             if any(what in (call.script, call.words[0]) for call in asked):
                 monkeypatch.setattr(Session, "many", many)
                 if meanwhile is not None:

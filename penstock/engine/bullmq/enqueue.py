@@ -30,27 +30,33 @@ _AT_ONCE = 1000
 
 async def enqueue(session: Session, work: Work) -> Sequence[Enqueued]:
     jobs = work.jobs() if isinstance(work, Bulk) else list(work)
-    refuse(jobs)
-    waiters = _waiters(session, jobs)
-    additions = _additions(session, jobs, waiters)
-    given: dict[str, str | int] = {}
-    if waiters:
-        # added once more, one that has failed would be waited for again, and never come
-        given = {str(job.id): str(job.id) for job in await existing(session, jobs)}
-        additions = [each for each in additions if each.id not in given]
-    await meet(session, sorted({job.queue for job in jobs}))
+    additions, waits = await additions_of(session, jobs)
     answers: list[str | int] = []
     # a flow must not be seen in part; of plain jobs as many as fit into a request
-    size = len(additions) if waiters else _AT_ONCE
+    size = len(additions) if waits else _AT_ONCE
     for start in range(0, len(additions), max(size, 1)):
         part = additions[start : start + size]
         answers += await session.many([each.call() for each in part], together=_together(session, part))
+    given: dict[str, str | int] = {str(job.id): str(job.id) for job in jobs}
     given |= {each.id: answer for each, answer in zip(additions, answers, strict=True)}
     enqueued = [_enqueued(job, given[str(job.id)]) for job in jobs]
     # what a unique key stands for may be a job that somebody else has added
     before = [job for job, each in zip(jobs, enqueued, strict=True) if not each.created]
     await session.many(index.note(session, [Record(job.queue, str(given[str(job.id)]), {}) for job in before]))
     return enqueued
+
+
+async def additions_of(session: Session, jobs: Sequence[NewJob]) -> tuple[list[Addition], bool]:
+    """What adds them, and whether some wait for others."""
+    refuse(jobs)
+    waiters = _waiters(session, jobs)
+    additions = _additions(session, jobs, waiters)
+    if waiters:
+        # added once more, one that has failed would be waited for again, and never come
+        there = {str(job.id) for job in await existing(session, jobs)}
+        additions = [each for each in additions if each.id not in there]
+    await meet(session, sorted({job.queue for job in jobs}))
+    return additions, bool(waiters)
 
 
 def _enqueued(job: NewJob, answer: str | int) -> Enqueued:

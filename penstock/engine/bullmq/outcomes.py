@@ -40,15 +40,22 @@ def finish(session: Session, held: HeldJob, *, failed: bool, said: bytes | str, 
 
 
 async def settle(
-    session: Session, hands: Hands, lease: Lease, said: dict[UUID, tuple[HeldJob, RedisCall]]
+    session: Session,
+    hands: Hands,
+    lease: Lease,
+    said: dict[UUID, tuple[HeldJob, RedisCall]],
+    first: Sequence[RedisCall] = (),
+    held: tuple[str, str] | None = None,
 ) -> set[UUID]:
     """Sends what is said of jobs; those that were still the lease's. Where a queue has a limit, whoever waits for room
-    in it is woken: BullMQ's own workers look again by themselves when they have finished a job."""
+    in it is woken: BullMQ's own workers look again by themselves when they have finished a job. `first`: together with
+    it, as long as a lock is `held`."""
     if not said:
         return set()
     queues = sorted({held.queue for held, _ in said.values()})
     limits = [plain("HGET", session.keys(queue)["meta"], "concurrency") for queue in queues]
-    answers = await session.many([call for _, call in said.values()] + limits + [hands.drop(session, lease, said)])
+    asked = [*first, *(call for _, call in said.values()), *limits, hands.drop(session, lease, said)]
+    answers = (await session.many(asked, together=held is not None, held=held))[len(first) :]
     limited = [queue for queue, limit in zip(queues, answers[len(said) : -1], strict=True) if limit]
     await session.many([calls.nudge(session.keys(queue)) for queue in limited])
     return {id for id, answer in zip(said, answers[: len(said)], strict=True) if int(answer) >= 0}

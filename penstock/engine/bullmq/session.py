@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import ConnectionError, NoScriptError, RedisError, TimeoutError
+from redis.exceptions import ConnectionError, NoScriptError, RedisError, TimeoutError, WatchError
 
 from penstock.engine.bullmq.address import Address
 from penstock.engine.bullmq.calls import RedisCall
 from penstock.engine.bullmq.names import Names, QueueKeys
 from penstock.engine.faults import UNSET, within
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, LeaseLost
 
 if TYPE_CHECKING:
     from bullmq import Queue
@@ -76,12 +76,15 @@ class Session:
         [answer] = await self.many([call])
         return answer
 
-    async def many(self, calls: Sequence[RedisCall], *, together: bool = False) -> list[Any]:
-        """The answers in their order. `together`: nobody sees some of it, and all happen or none."""
+    async def many(
+        self, calls: Sequence[RedisCall], *, together: bool = False, held: tuple[str, str] | None = None
+    ) -> list[Any]:
+        """The answers in their order. `together`: nobody sees some of it, and all happen or none; with `held`, a lock
+        and its token, none once that is another's, and LeaseLost says so."""
         if not calls:
             return []
         began = time.monotonic()
-        answers = await self._send(calls, together)
+        answers = await self._send(calls, together, held)
         missing = [index for index, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
         if missing:
             await self._load(began)
@@ -93,7 +96,7 @@ class Session:
                 raise answer
         return answers
 
-    async def _send(self, calls: Sequence[RedisCall], together: bool) -> list[Any]:
+    async def _send(self, calls: Sequence[RedisCall], together: bool, held: tuple[str, str] | None = None) -> list[Any]:
         digests = _digests()
         words = [
             call.words if call.script is None else ("EVALSHA", digests[call.script], *call.words) for call in calls
@@ -108,12 +111,16 @@ class Session:
                 else:
                     if together:
                         await self._expect({digests[call.script] for call in calls if call.script is not None})
-                    pipeline = self.client.pipeline(transaction=together)
-                    for each in words:
-                        pipeline.execute_command(*each)
-                    answers = await pipeline.execute(raise_on_error=False)
+                    async with self.client.pipeline(transaction=together) as pipeline:
+                        if held is not None:
+                            await _watch(pipeline, *held)
+                        for each in words:
+                            pipeline.execute_command(*each)
+                        answers = await pipeline.execute(raise_on_error=False)
         except NoScriptError as error:
             answers = [error]
+        except WatchError:
+            raise LeaseLost("its lock went to another in this moment") from None
         except AttributeError as error:
             # redis-py, of a connection that another task has just found to be lost
             raise ConnectionError(f"the connection was lost: {error}") from error
@@ -163,6 +170,13 @@ class Session:
 
     async def close(self) -> None:
         await self.client.aclose()
+
+
+async def _watch(pipeline: Any, lock: str, token: str) -> None:
+    await pipeline.watch(lock)
+    if await pipeline.get(lock) != token:
+        raise LeaseLost("its lock is another's")
+    pipeline.multi()
 
 
 @asynccontextmanager
