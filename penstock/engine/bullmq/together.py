@@ -1,5 +1,5 @@
-"""A completion and the jobs that follow from it, in one transaction. A cluster has none over several queues: there it is
-an order that can be repeated. The jobs are added first, by ids of their own, and once they are there the job is
+"""A completion and the jobs that follow from it, in one transaction. A cluster has none over several queues; there it
+is an order that can be repeated. The jobs are added first, by ids of their own, and once they are there the job is
 completed; one that is there already was added before, by a request whose answer was lost."""
 
 from penstock.engine import commands as c
