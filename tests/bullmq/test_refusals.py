@@ -100,6 +100,16 @@ async def test_a_queue_and_a_schedule_are_refused_too() -> None:
         assert refused.value.capability == "catch_up"
 
 
+async def test_a_schedule_whose_jobs_count_against_a_quota_is_refused() -> None:
+    async with Penstock(fresh_redis()) as app:
+        app.job(kind="count", quota="pages")(lambda: None)
+        with pytest.raises(EngineCannot, match="pages") as refused:
+            await app.schedules.aset("counted", "* * * * *", "count", owner="ada")
+        assert refused.value.capability == "quotas"
+        await app.schedules.aset("counted", "* * * * *", "count")
+        assert [each.name for each in await app.schedules.alist()] == ["counted"]
+
+
 def test_what_takes_a_database_says_how_to_give_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     with Penstock(fresh_redis()) as app:

@@ -12,7 +12,7 @@ from bullmq.job_scheduler import JobScheduler
 from penstock.cron import CatchUp, RecordedSchedule, Source
 from penstock.engine import commands as c
 from penstock.engine.bullmq.calls import now_ms, plain
-from penstock.engine.bullmq.enqueue import OURS, enqueue, options_of
+from penstock.engine.bullmq.enqueue import OURS, enqueue, options_of, refuse
 from penstock.engine.bullmq.queues import known_queues, meet
 from penstock.engine.bullmq.record import Record, decode, moment, number
 from penstock.engine.bullmq.session import Session
@@ -43,7 +43,7 @@ class _About(msgspec.Struct, frozen=True):
     paused: bool = False
 
     def job(self, queue: str) -> NewJob:
-        known = {"priority", "max_attempts", "delay", *OURS}
+        known = {"priority", "max_attempts", "delay", "quota", *OURS}
         options = {name: value for name, value in self.options.items() if name in known}
         return NewJob(kind=self.kind, args=msgspec.json.encode(self.args), queue=queue, **options)
 
@@ -64,6 +64,7 @@ async def set_schedule(session: Session, asked: c.SetSchedule) -> None:
         asked.cron, asked.kind, asked.tz, dict(asked.args), dict(asked.options), asked.source, "one",
         before[1].created_at if before else datetime.now(UTC), bool(before and before[1].paused),
     )  # fmt: skip
+    refuse([about.job(queue)])
     if before is not None and before[0] != queue:
         await remove_schedule(session, asked.name)
     await meet(session, [queue])
