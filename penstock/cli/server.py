@@ -156,33 +156,34 @@ async def _serve(
     from penstock.server.http.uvicorn import HttpServer, open_socket
 
     server = Server(app, settings, sign_in_for_development(app.folder, settings) if workers is not None else None)
-    http = HttpServer(server, open_socket(host, port))
-    if workers is not None:
-        _let_workers_link(settings, http.address)
-    stopping = False
-
-    def stop() -> None:
-        """Once: gently. Again: at once."""
-        nonlocal stopping
-        stopping = True
-        http.stop()
+    with open_socket(host, port) as listening:
+        http = HttpServer(server, listening)
         if workers is not None:
-            workers.stop()
+            _let_workers_link(settings, http.address)
+        stopping = False
 
-    _on_signals(stop)
-    if tied_to is not None:
-        _stop_when_closed(tied_to, stop)
-    await server.get_ready()
-    http.listen()
-    tell(http, _pages(server, http.address, sign_in=workers is not None and err.is_terminal))
-    keeping = asyncio.create_task(workers.keep()) if workers is not None else None
-    try:
-        await http.run()
-    finally:
-        if not stopping:  # or the workers would take it for a second signal, and give their jobs no time
-            stop()
-        code = await keeping if keeping is not None else 0
-        await app.aclose()
+        def stop() -> None:
+            """Once: gently. Again: at once."""
+            nonlocal stopping
+            stopping = True
+            http.stop()
+            if workers is not None:
+                workers.stop()
+
+        _on_signals(stop)
+        if tied_to is not None:
+            _stop_when_closed(tied_to, stop)
+        await server.get_ready()
+        http.listen()
+        tell(http, _pages(server, http.address, sign_in=workers is not None and err.is_terminal))
+        keeping = asyncio.create_task(workers.keep()) if workers is not None else None
+        try:
+            await http.run()
+        finally:
+            if not stopping:  # or the workers would take it for a second signal, and give their jobs no time
+                stop()
+            code = await keeping if keeping is not None else 0
+            await app.aclose()
     return code
 
 

@@ -1,5 +1,6 @@
 """`penstock up` and `penstock server` as programs: everything starts, works, and ends with one signal."""
 
+import asyncio
 import json
 import os
 import re
@@ -17,7 +18,10 @@ import psutil
 import psycopg
 import pytest
 
-from penstock import embedded
+from penstock import Penstock, embedded
+from penstock.cli.server import _serve
+from penstock.errors import NotMigrated
+from penstock.server import ServerSettings
 from penstock.server.http.uvicorn import CannotListen, address_of, open_socket
 from penstock.sql import migrations
 from tests.kit.until import wait_until
@@ -272,6 +276,22 @@ def test_a_port_that_is_taken_is_said_in_one_line(tmp_path: Path, url: str) -> N
     assert code == 1
     assert "--port" in said
     assert "Traceback" not in said
+
+
+def test_a_server_that_cannot_start_gives_its_port_back(
+    tmp_path: Path, empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[socket.socket] = []
+
+    def open_and_note(host: str, port: int) -> socket.socket:
+        opened.append(open_socket(host, port))
+        return opened[-1]
+
+    monkeypatch.setattr("penstock.server.http.uvicorn.open_socket", open_and_note)
+    settings = ServerSettings(service_key="a-key-from-the-environment")
+    with pytest.raises(NotMigrated):
+        asyncio.run(_serve(Penstock(empty_url, folder=tmp_path), settings, "127.0.0.1", 0, lambda *_: None))
+    assert [each.fileno() for each in opened] == [-1]
 
 
 def test_a_wrong_setting_is_named(tmp_path: Path, url: str) -> None:
