@@ -435,6 +435,41 @@ async def test_steps_and_outputs_are_for_the_holder_of_the_job(api: Api, client:
         assert (await client.post(f"/api/work/{what}", json={"lease": lease})).status_code == 422
 
 
+async def test_a_wait_that_is_half_said_is_refused_and_spoils_no_list(api: Api, client: httpx.AsyncClient) -> None:
+    job = await enqueue(api, "work")
+    lease = await open_lease(client)
+    await claim(client, lease)
+    mine = {"lease": lease, "id": str(job.id), "claims": 1}
+    called = [str(new_job_id()), str(new_job_id())]
+    calls = [{"id": each, "kind": "work", "queue": "later"} for each in called]
+    approval = {"event": "penstock.approval", "key": f"{job.id} {uuid4()}", "about": {"question": "Go?", "by": "owner"}}
+    for kind, said, field in (
+        ("sleep", {}, "seconds"),
+        ("event", {}, "event"),
+        ("event", {"event": "penstock.approval"}, "event"),
+        ("approval", {}, "event"),
+        ("approval", approval | {"event": "paid"}, "event"),
+        ("approval", approval | {"key": "7"}, "key"),
+        ("approval", approval | {"about": {"by": "owner"}}, "about"),
+        ("approval", approval | {"about": {"question": "Go?", "by": "anybody"}}, "about"),
+        ("approval", approval | {"about": "Go?"}, "about"),
+        ("call", {}, "ids"),
+        ("call", {"ids": []}, "ids"),
+        ("call", {"ids": called}, "ids"),
+        ("call", {"ids": called[::-1], "calls": calls}, "ids"),
+        ("call", {"ids": called[:1], "calls": calls}, "ids"),
+    ):
+        body = {**mine, "step": {"name": "wait", "kind": kind, **said}}
+        if "calls" in said:
+            body["calls"] = body["step"].pop("calls")
+        refused = await client.post("/api/work/suspend", json=body)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field), (kind, said, refused.text)
+    assert await ask(client, "recall-steps", **mine) == []
+    assert (await client.get("/api/approvals")).json()["approvals"] == []
+    step = {"name": "wait", "kind": "call", "ids": called}
+    assert (await ask(client, "suspend", **mine, step=step, calls=calls))["state"] == "blocked"
+
+
 async def test_jobs_of_a_lost_answer_are_given_back(api: Api, client: httpx.AsyncClient) -> None:
     jobs = [await enqueue(api, "work", number=number) for number in range(3)]
     lease = await open_lease(client)

@@ -33,6 +33,23 @@ begin
   elsif pg_column_size(p_step) > 1048576 then
     raise exception 'step %: what it asks is over 1 MiB; put the bytes into an artifact and pass its path', v_name
       using errcode = 'PS003';
+  -- what is half said would be read by everybody who looks at what waits
+  elsif v_kind = 'sleep' and not p_step ?| '{seconds,until}' then
+    raise exception 'seconds: a sleep needs them, or until' using errcode = 'PS001';
+  elsif v_kind in ('event', 'approval') and not v_waits then
+    raise exception 'event: is needed' using errcode = 'PS001';
+  elsif v_waits and (v_kind = 'approval') <> (p_step->>'event' = 'penstock.approval') then
+    raise exception 'event: penstock.approval is that of approvals, and of nothing else' using errcode = 'PS001';
+  elsif v_kind = 'approval' and not coalesce(p_step->>'key' ~ ('^' || p_id || ' [0-9a-f-]{36}$'), false) then
+    raise exception 'key: that of an approval is the job''s id and a UUID' using errcode = 'PS001';
+  elsif v_kind = 'approval'
+        and not coalesce(p_step->'about'->>'question' <> '' and p_step->'about'->>'by' in ('operator', 'owner'), false) then
+    raise exception 'about: must have a question, and by: operator or owner' using errcode = 'PS001';
+  elsif v_kind = 'call'
+        and (not p_step ? 'ids'
+             or lower((p_step->'ids')::text)
+                is distinct from (select lower(jsonb_agg(each->>'id')::text) from jsonb_array_elements(p_calls) as each)) then
+    raise exception 'ids: must be those of calls, in their order' using errcode = 'PS001';
   end if;
   if v_waits then
     perform penstock.lock_mailbox(p_step->>'event', coalesce(p_step->>'key', ''));
