@@ -459,9 +459,8 @@ async def test_a_wait_that_is_half_said_is_refused_and_spoils_no_list(api: Api, 
         ("call", {"ids": called[::-1], "calls": calls}, "ids"),
         ("call", {"ids": called[:1], "calls": calls}, "ids"),
     ):
-        body = {**mine, "step": {"name": "wait", "kind": kind, **said}}
-        if "calls" in said:
-            body["calls"] = body["step"].pop("calls")
+        step = {"name": "wait", "kind": kind, **said}
+        body = {**mine, "calls": step.pop("calls", None), "step": step}
         refused = await client.post("/api/work/suspend", json=body)
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field), (kind, said, refused.text)
     assert await ask(client, "recall-steps", **mine) == []
