@@ -21,7 +21,7 @@ from penstock.logs import counted, keep_urls_out, set_up
 from penstock.middleware import log_jobs
 from penstock.worker import Worker
 from penstock.worker.memory import MemoryWatch, bytes_given
-from penstock.worker.program import RECYCLED, end_with_parent, leave, serve, tell
+from penstock.worker.program import FINISHED, RECYCLED, end_with_parent, leave, serve, tell
 from penstock.worker.supervisor import PLACE, Supervisor
 from penstock.worker.tick import TickResult
 from penstock.worker.worker import SLOTS
@@ -167,6 +167,8 @@ async def _work(
         os.set_inheritable(supervised, False)
         runner.on_lease = tell(supervised)
     code = await serve(runner)
+    if supervised is not None and code == FINISHED:
+        tell(supervised)(None)
     if server is not None:
         server.close()
     if memory is not None:

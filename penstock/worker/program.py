@@ -64,12 +64,13 @@ def leave(code: int) -> None:
     sys.exit(code)
 
 
-def tell(descriptor: int) -> Callable[[Lease], None]:
-    """Writes each lease to the supervisor's pipe: should this process die, its jobs need not wait for that to end."""
+def tell(descriptor: int) -> Callable[[Lease | None], None]:
+    """Writes each lease to the supervisor's pipe: should this process die, its jobs need not wait for that to end. None
+    when all is done: a signal that ends the process while it leaves takes nothing along."""
 
-    def write(lease: Lease) -> None:
+    def write(lease: Lease | None) -> None:
         with contextlib.suppress(OSError):
-            os.write(descriptor, f"{lease}\n".encode())
+            os.write(descriptor, f"{lease or ''}\n".encode())
 
     return write
 

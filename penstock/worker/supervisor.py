@@ -72,8 +72,8 @@ class WorkerProcess:
             began = loop.time()
             code = await self._live()
             if self._stopped.is_set() and (code >= 0 or self._lease is None):
-                # without a lease it was stopped before it had begun
-                self.exit_code = max(code, FINISHED)
+                # without a lease it was stopped before it had begun, or when it was done
+                self.exit_code = FINISHED if code == RECYCLED else max(code, FINISHED)
                 return
             self.exit_code = GAVE_BACK if self._stopped.is_set() else FINISHED
             if code == RECYCLED:
@@ -112,7 +112,7 @@ class WorkerProcess:
                 lambda: asyncio.StreamReaderProtocol(stream), pipe
             )
             while line := await stream.readline():
-                self._lease = Lease(int(line))
+                self._lease = Lease(int(line)) if line.strip() else None
             transport.close()
 
     async def _give_back(self) -> None:

@@ -55,8 +55,8 @@ insert into penstock.lost_jobs (job, at) select id, now() from penstock.history 
 insert into penstock.starts values ('bobs', 'bob', now(), 1);
 insert into penstock.turns values ('bobs', 'bob', 1);
 select penstock.raise_horizon(), penstock.raise_floor('bobs'), penstock.raise_time_floor();
-insert into penstock.operations (id, created_at, total, total_is_exact, action, who, filter, options)
-values (penstock.uuid7(), now(), 1, true, 'retry', 'bob', '{}', '{}');
+insert into penstock.operations (id, created_at, total, total_is_exact, state, action, who, filter, options)
+values (penstock.uuid7(), now(), 1, true, 'done', 'retry', 'bob', '{}', '{}');
 insert into penstock.depths (at, queue, ready, running) values (now(), 'bobs', 1, 1);
 insert into penstock.failures (hour, id, last_at, attempts, jobs, kind, queue, message)
 values (now(), penstock.uuid7(), now(), 1, 1, 'export', 'bobs', 'of bob');

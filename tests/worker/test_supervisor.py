@@ -13,6 +13,7 @@ from penstock import JobState, Penstock
 from penstock.engine.commands import Cancel
 from penstock.job import NewJob
 from penstock.worker import supervisor
+from penstock.worker.program import FINISHED, GAVE_BACK
 from penstock.worker.supervisor import Supervisor
 from tests.kit.until import soon, until, wait_until
 from tests.worker.processes import Commands, runs
@@ -134,6 +135,36 @@ async def test_a_process_that_dies_at_once_again_and_again_is_started_less_and_l
     keeper.stop()
     await soon(running, within=5)
     assert len(lives.pids) <= 4
+
+
+@pytest.mark.parametrize(
+    ("says", "dies", "code"),
+    [
+        ("7\\n\\n", "os.kill(os.getpid(), signal.SIGTERM)", FINISHED),
+        ("7\\n", "os.kill(os.getpid(), signal.SIGTERM)", GAVE_BACK),
+        ("7\\n", "os._exit(4)", FINISHED),
+        ("7\\n", "os._exit(3)", GAVE_BACK),
+    ],
+    ids=["signalled when all was done", "signalled", "replaced as it grew", "gave back"],
+)
+async def test_a_process_that_is_stopped_while_it_leaves_has_finished(
+    app: Penstock, tmp_path: Path, says: str, dies: str, code: int
+) -> None:
+    ends = f"signal.signal(signal.SIGTERM, signal.SIG_DFL); {dies}"
+    lives = Lives(
+        tmp_path,
+        f"import signal; os.write(int(sys.argv[-1]), b'{says}'); "
+        f"signal.signal(signal.SIGTERM, lambda *_: exec({ends!r})); {NOTE}; time.sleep(60)",
+    )
+    keeper = Supervisor(lives.command, app.engine, queues={"default": 1}, least=1, most=1)
+    running = asyncio.create_task(keeper.run())
+
+    async def begun() -> bool:
+        return bool(lives.pids)
+
+    await until(begun)
+    keeper.stop()
+    assert await soon(running) == code
 
 
 async def test_processes_follow_the_load_up_and_down(

@@ -151,7 +151,7 @@ def test_a_process_past_its_memory_is_replaced_without_a_word_of_trouble(command
     wait_until(lambda: commands.leases and grown not in commands.leases.values())
     assert job.refresh().attempt == 1
     process.send(signal.SIGTERM)
-    assert process.wait() == 0
+    assert process.wait() == 0, process.lines
     [told] = [line["message"] for line in process.lines if "a fresh process takes over" in line["message"]]
     assert "250 at most" in told
     assert {line["level"] for line in process.lines} == {"info"}, "nothing has ended with a code that is odd"
