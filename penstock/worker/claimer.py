@@ -149,8 +149,9 @@ class Claimer(Loop):
             lane.busy_since = lane.busy_since or time.monotonic()
         elif lane.cursor.looked_everywhere or lane.rate_pause:  # where there is a rate, every look is complete
             await self._settle_down(lane, bool(jobs))
+        elif await self._register(lane):
+            lane.look_at = 0.0  # what has come before that is past the cursor: it waits for no full look
         else:
-            await self._register(lane)
             lane.look_at = time.monotonic() + lane.cursor.full_look_in()
         if self._wakes != wakes:
             # what it was woken for may have come after the claim had looked

@@ -28,9 +28,10 @@ ALSO_JOBS = ("/api/jobs/batch", "/api/jobs/tick")
 """GET and DELETE of these mean the job of that id, and are refused for what it is: 422 instead of 405."""
 KNOWS_MORE = [
     "start_job", "start_batch", "complete_jobs", "complete_and_enqueue", "fail_jobs", "snooze_jobs", "release_jobs",
-    "upload_artifact", "remember_step", "report_progress", "confirm_cancelled",
+    "upload_artifact", "remember_step", "report_progress", "confirm_cancelled", "suspend",
 ]  # fmt: skip
-"""These refuse what the description cannot forbid: unknown kinds, arguments that do not fit, the same job twice."""
+"""These refuse what the description cannot forbid: unknown kinds, arguments that do not fit, the same job twice, a wait
+of which half is missing."""
 
 
 @cache

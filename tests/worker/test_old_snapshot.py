@@ -140,3 +140,32 @@ async def test_what_lies_past_the_cursor_waits_for_no_look_at_what_lies_before(
         await until(lambda: looked[0].in_hand == 0 and looked[0].look_at > time.monotonic())
         await note.aenqueue_many([{"number": 3}, {"number": 4}])
         assert [await soon(started.get(), 10), await soon(started.get(), 10)] == [3, 4]
+
+
+async def test_what_comes_between_a_look_and_being_told_of_more_waits_for_neither(
+    app: Penstock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cursor, "FULL_LOOK_SHARE", 1e9)
+    ran = asyncio.Queue[int]()
+
+    @app.job
+    async def note(number: int) -> None:
+        ran.put_nowait(number)
+
+    async with working(app, {"default": 1}) as worker:
+
+        async def first_another_comes(queue: str) -> float | None:
+            monkeypatch.setattr(worker.listener, "register", register)
+            await note.aenqueue(6)
+            return await register(queue)
+
+        for number in (0, 2, 4):
+            for job in await note.aenqueue_many([{"number": number}, {"number": number + 1}]):
+                await job.aresult(10)
+                assert ran.get_nowait() in (number, number + 1)
+        register = worker.listener.register
+        monkeypatch.setattr(worker.listener, "register", first_another_comes)
+        # nobody tells it of anything until it has asked for that by its next one
+        app.engine.run(commands.ExpireLease(worker.lease))
+        worker.leases.check_at_once()
+        assert await soon(ran.get(), 10) == 6
