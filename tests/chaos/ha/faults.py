@@ -4,6 +4,7 @@ everybody takes to be back at work. The node that was struck comes back meanwhil
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from random import Random
 
@@ -74,7 +75,7 @@ def cut_leader_from_nodes(stage: Stage) -> str:
     gives up. It acknowledges none, for no replica has them."""
     leader = stage.leader()
     others = [node.machine for node in stage.server.nodes if node is not leader]
-    with leader.connect() as client:
+    with closing(leader.connect()) as client:  # which would wait for the statement otherwise
         leader.machine.part_from(others)
         stage.repairs.append(lambda: leader.machine.rejoin(others))
         client.pgconn.send_query(b"select pg_logical_emit_message(true, 'chaos', 'heard by nobody else')")
