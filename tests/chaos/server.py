@@ -19,7 +19,8 @@ from penstock.embedded.postmaster import read_pid_file
 from tests.embedded.users import processes_in
 
 TIMEOUT = 30.0
-DISK = 256 * 1024 * 1024
+DISK = 512 * 1024 * 1024
+"""Bytes, to be filled in no time. Of 256 MB four minutes of jobs and the ledgers took all."""
 SETTINGS = {"max_wal_size": "48MB", "min_wal_size": "32MB", "max_connections": "100"}
 
 
