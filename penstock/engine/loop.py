@@ -10,6 +10,9 @@ log = logging.getLogger("penstock.worker")
 
 _FIRST_PAUSE = 0.1
 _LAST_PAUSE = 5.0
+_LAST_WHILE_AWAY = 1.0
+"""While the engine is away, as often as a pool tries to connect: with five seconds, streams stood still for 5.2 after
+the promotion of a leader that served everybody else."""
 _WELL_AGAIN = 10.0
 _CANCEL_AGAIN = 1.0
 
@@ -41,12 +44,16 @@ class Loop:
         pause = _FIRST_PAUSE
         while True:
             began = loop.time()
+            longest = _LAST_PAUSE
             try:
                 await self.run()
                 return
             except self._faults.passing as error:
+                away = self._faults.is_lost(error)
+                longest = _LAST_WHILE_AWAY if away else _LAST_PAUSE
+                pause = min(pause, longest)
                 # that the database, or the API, is away is said once for all loops, where it is noticed
-                level = logging.DEBUG if self._faults.is_lost(error) else logging.WARNING
+                level = logging.DEBUG if away else logging.WARNING
                 log.log(level, "%s: %s; trying again in %.1f s", self.name, " ".join(str(error).split()), pause)
             except PenstockError as error:
                 # it says what to do
@@ -57,4 +64,4 @@ class Loop:
             if loop.time() - began > _WELL_AGAIN:
                 pause = _FIRST_PAUSE
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LAST_PAUSE)
+            pause = min(2 * pause, longest)
