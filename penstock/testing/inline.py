@@ -20,8 +20,8 @@ from penstock.outcome import OUTCOMES, Cancel, Fail, Outcome
 from penstock.testing.contexts import InlineContext, Notes, SyncInlineContext
 from penstock.wait_results import Approval
 from penstock.worker.calling import one_for_each
+from penstock.worker.ending import outcome_raised
 from penstock.worker.own_loop import run_here
-from penstock.worker.run import outcome_raised
 
 R = TypeVar("R")
 

@@ -8,35 +8,27 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, assert_never
+from typing import Any, Protocol
 
 from penstock.backoff import RetryRule
 from penstock.context import Context, JobContext, SyncContext
-from penstock.engine.commands import AttemptError
 from penstock.engine.protocol import Engine
-from penstock.errors import PenstockError, StaleArguments
+from penstock.errors import StaleArguments
 from penstock.handler import Handler
-from penstock.json import loads
 from penstock.middleware import CallNext, Middleware
-from penstock.outcome import Cancel, Fail, OtherVersion, Snooze, Suspended
 from penstock.storage import Keeper
-from penstock.worker.process import HandlerProcesses
-from penstock.worker.run import (
-    Cancelled,
+from penstock.worker.ending import (
     Ending,
-    Failed,
+    FailedInProcess,
     NothingToReport,
-    Parked,
-    Released,
-    Run,
-    Snoozed,
     Succeeded,
-    Suspending,
     ending_of,
     ending_of_raised,
     outcome_raised,
     parked,
 )
+from penstock.worker.process import HandlerProcesses
+from penstock.worker.run import Run
 
 Note = Callable[[Run, dict[str, Any]], None]
 """Takes a run's report of progress."""
@@ -232,7 +224,7 @@ class ProcessCall:
         async def in_process() -> Any:
             ending = await self._children.call(self._handler, run, lambda report: self._note(run, report))
             endings.append(ending)
-            results.append(_seen_from_outside(ending))
+            results.append(ending.result())
             return results[-1]
 
         try:
@@ -346,33 +338,6 @@ def _add_stack(stopped: asyncio.CancelledError, thread: int) -> None:
         stopped.add_note(
             f"In its thread:\nTraceback (most recent call last):\n{''.join(traceback.format_stack(frame))}"
         )
-
-
-class FailedInProcess(PenstockError):
-    """What a middleware sees of an exception that was raised in another process."""
-
-
-def _seen_from_outside(ending: Ending) -> Any:
-    """How a handler ended in another process, as its caller here would have seen it."""
-    match ending:
-        case Succeeded(output=output):
-            return None if output is None else loads(output)
-        case Snoozed(seconds=seconds):
-            return Snooze(seconds)
-        case Cancelled(reason=reason):
-            return Cancel(reason)
-        case Failed(error=AttemptError(error=reason, type="Fail", traceback=None)):
-            return Fail(reason)  # an exception of that name has a traceback
-        case Failed(error=error):
-            raise FailedInProcess(f"{error.type}: {error.error}")
-        case Suspending(step=step):
-            return Suspended(step)
-        case Parked(reason=reason):
-            return OtherVersion(reason)
-        case Released() | NothingToReport():
-            return None
-        case _:
-            assert_never(ending)
 
 
 def _ignore(_: object) -> None:

@@ -3,33 +3,21 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, assert_never
+from collections.abc import Callable, Container, Hashable, Sequence
+from typing import Any
 from uuid import UUID
-
-import msgspec
 
 from penstock.engine import commands
 from penstock.engine.commands import AttemptError, Became
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
-from penstock.job import ClaimedJob, JobState, Lease
+from penstock.job import JobState, Lease
 from penstock.logs import counted
 from penstock.outcome import Failure
+from penstock.worker.ending import Ending, Failed, NothingToReport, Parked, Snoozed, group_of, report_of
 from penstock.worker.failures import Failures, parking_log
 from penstock.worker.observers import Observers
-from penstock.worker.run import (
-    Cancelled,
-    Ending,
-    Failed,
-    Lane,
-    NothingToReport,
-    Parked,
-    Released,
-    Run,
-    Snoozed,
-    Succeeded,
-)
+from penstock.worker.run import Lane, Run
 from penstock.worker.statistics import RunCounts
 
 log = logging.getLogger("penstock.worker")
@@ -132,75 +120,51 @@ class Completer(Loop):
                 await self._report([(lane, run, Failed(AttemptError(told, type(error).__name__, final=True)))])
 
     async def _report_on(self, lease: Lease, runs: Sequence[tuple[Run, Ending]]) -> None:
-        settled: list[tuple[Run, NothingToReport]] = []
-        succeeded: list[tuple[Run, Succeeded]] = []
-        failed: list[tuple[Run, Failed]] = []
-        snoozed: list[tuple[Run, Snoozed]] = []
-        parked: list[tuple[Run, Parked]] = []
-        cancelled: dict[str, list[Run]] = defaultdict(list)
-        released: list[Run] = []
+        groups: dict[Hashable, list[tuple[Run, Any]]] = defaultdict(list)
         for run, ending in runs:
-            match ending:
-                case Succeeded():
-                    succeeded.append((run, ending))
-                case Failed():
-                    failed.append((run, ending))
-                case Snoozed():
-                    snoozed.append((run, ending))
-                case Parked():
-                    parked.append((run, ending))
-                case Cancelled(reason=reason):
-                    cancelled[reason].append(run)
-                case Released():
-                    released.append(run)
-                case NothingToReport():
-                    settled.append((run, ending))
-                case _:
-                    assert_never(ending)
-        if settled:
-            refused = [run.job.id for run, ending in settled if not ending.accepted]
-            self._warn(refused)
-            self._done(settled, refused)
-        if succeeded:
-            completed = [_completed(run.job, ending.output) for run, ending in succeeded]
-            refused = await self._engine.arun(commands.Complete(lease, completed))
-            if self._times == 1:
+            groups[group_of(ending)].append((run, ending))
+        for ended in groups.values():
+            await self._report_alike(lease, ended)
+
+    async def _report_alike(self, lease: Lease, ended: Sequence[tuple[Run, Any]]) -> None:
+        command = report_of(lease, ended)
+        answer: Any = None if command is None else await self._engine.arun(command)
+        match command:
+            case None:
+                refused = [run.job.id for run, ending in ended if not ending.accepted]
                 self._warn(refused)
-            self._done(succeeded, refused)
-        if failed:
-            attempts = [commands.FailedAttempt(run.job.id, run.job.claims, ending.error) for run, ending in failed]
-            results = _by_id(await self._engine.arun(commands.Fail(lease, attempts)))
-            self._set_alarm(results)
-            self._done(failed, _refused(failed, results))
-            for run, ending in failed:
-                became = results.get(run.job.id)
-                run.became = None if became is None else became.state
+                self._done(ended, refused)
+            case commands.Complete():
+                if self._times == 1:
+                    self._warn(answer)
+                self._done(ended, answer)
+            case commands.StopCancelled() | commands.Release():
+                for run, _ in ended:
+                    run.reported = True
+            case _:
+                results: dict[UUID, Became] = {each.id: each for each in answer}
+                # a retry may be due before anybody looks
+                if any(each.run_at is not None for each in results.values()):
+                    self._may_be_due()
+                self._done(ended, [run.job.id for run, _ in ended if run.job.id not in results])
+                for run, ending in ended:
+                    self._tell(run, ending, results.get(run.job.id))
+
+    def _tell(self, run: Run, ending: Ending, became: Became | None) -> None:
+        run.became = None if became is None else became.state
+        given_up = run.became is JobState.FAILED
+        match ending:
+            case Failed():
                 self._failures.tell(run, ending, became)
-        if snoozed:
-            snoozing = [commands.Snoozing(run.job.id, run.job.claims, ending.seconds) for run, ending in snoozed]
-            results = _by_id(await self._engine.arun(commands.Snooze(lease, snoozing)))
-            self._set_alarm(results)
-            self._done(snoozed, _refused(snoozed, results))
-            for run, _ in snoozed:
-                self._note_given_up(run, results, "Snoozed", "still not done after its last snooze")
-        if parked:
-            unknown = [commands.Unknown(run.job.id, run.job.claims, ending.reason) for run, ending in parked]
-            results = _by_id(await self._engine.arun(commands.Park(lease, unknown)))
-            self._set_alarm(results)
-            self._done(parked, _refused(parked, results))
-            for run, ending in parked:
-                if not self._note_given_up(
-                    run, results, "Parked", f"no worker that knows it came in time: {ending.reason}"
-                ):
-                    parking_log.note(run.job.id, run.job.kind, ending.reason)
-        for reason, those in cancelled.items():
-            await self._engine.arun(commands.StopCancelled(lease, [run.job.held for run in those], reason))
-            for run in those:
-                run.reported = True
-        if released:
-            await self._engine.arun(commands.Release(lease, [run.job.held for run in released]))
-            for run in released:
-                run.reported = True
+            case Snoozed() if given_up:
+                self._failures.tell_given_up(
+                    Failure(run.job, "still not done after its last snooze", queue=run.queue, error_type="Snoozed")
+                )
+            case Parked() if given_up:
+                why = f"no worker that knows it came in time: {ending.reason}"
+                self._failures.tell_given_up(Failure(run.job, why, queue=run.queue, error_type="Parked"))
+            case Parked():
+                parking_log.note(run.job.id, run.job.kind, ending.reason)
 
     async def _write_progress(self, lease: Lease, runs: list[Run]) -> None:
         """The last report of a run must not be missing from its record."""
@@ -220,31 +184,3 @@ class Completer(Loop):
             ids = ", ".join(str(id) for id in refused[:5])
             told = counted(len(refused), "outcome was", "outcomes were")
             log.warning("%s refused, no longer this worker's: %s", told, ids)
-
-    def _note_given_up(self, run: Run, results: Mapping[UUID, Became], error_type: str, why: str) -> bool:
-        """Whether the engine has given it up, which is told then."""
-        became = results.get(run.job.id)
-        if became is None or became.state is not JobState.FAILED:
-            return False
-        run.became = became.state
-        self._failures.tell_given_up(Failure(run.job, why, queue=run.queue, error_type=error_type))
-        return True
-
-    def _set_alarm(self, results: dict[UUID, Became]) -> None:
-        """A retry may be due before anybody looks."""
-        if any(each.run_at is not None for each in results.values()):
-            self._may_be_due()
-
-
-def _completed(job: ClaimedJob, output: bytes | None) -> commands.Completed:
-    if output is None:
-        return commands.Completed(job.id, job.claims)
-    return commands.Completed(job.id, job.claims, msgspec.Raw(output))
-
-
-def _by_id(became: Sequence[Became]) -> dict[UUID, Became]:
-    return {each.id: each for each in became}
-
-
-def _refused(runs: Sequence[tuple[Run, Any]], results: Container[UUID]) -> Container[UUID]:
-    return [run.job.id for run, _ in runs if run.job.id not in results]

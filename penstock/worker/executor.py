@@ -15,18 +15,16 @@ from penstock.job import ClaimedJob, Lease
 from penstock.json import clean
 from penstock.logs import current_job
 from penstock.worker.calling import BatchCall, Calls
-from penstock.worker.run import (
+from penstock.worker.ending import (
     Ending,
-    Lane,
     NothingToReport,
     Parked,
     Released,
-    Run,
-    Stop,
     ending_of_raised,
     ending_of_stopped,
     timed_out,
 )
+from penstock.worker.run import Lane, Run, Stop
 
 _AT_A_STRETCH = 0.001
 """Seconds in which handlers that wait for nothing run one after another, before anybody else has a turn."""

@@ -15,7 +15,8 @@ from penstock.engine.protocol import Engine
 from penstock.job import ClaimedJob, JobState
 from penstock.logs import current_job
 from penstock.outcome import Failure, FailureHook
-from penstock.worker.run import Failed, Run
+from penstock.worker.ending import Failed
+from penstock.worker.run import Run
 
 log = logging.getLogger("penstock.jobs")
 log_of_worker = logging.getLogger("penstock.worker")

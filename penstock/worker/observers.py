@@ -4,10 +4,10 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 
-from penstock.job import JobState
-from penstock.outcome import EndedRun, EndHook, RunOutcome
+from penstock.outcome import EndedRun, EndHook
+from penstock.worker.ending import Ending, Failed, outcome_of
 from penstock.worker.failures import failure_of
-from penstock.worker.run import Ending, Failed, Lane, Run, Stop
+from penstock.worker.run import Lane, Run
 
 log = logging.getLogger("penstock.worker")
 
@@ -30,11 +30,7 @@ class Observers:
 
 
 def _ended(run: Run, ending: Ending, offset: float) -> EndedRun:
-    outcome: RunOutcome = ending.outcome
-    if run.lost or run.stop is Stop.LOST:
-        outcome = "lost"
-    elif run.became is JobState.FAILED:
-        outcome = "failed"
+    outcome = outcome_of(run, ending)
     failure = failure_of(run, ending) if isinstance(ending, Failed) else None
     if not run.begun:
         return EndedRun(run.job, run.queue, outcome, None, None, failure)

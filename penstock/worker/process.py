@@ -18,9 +18,10 @@ from penstock.engine.protocol import Engine
 from penstock.handler import Handler
 from penstock.storage import Keeper
 from penstock.storage.job_files import StoreKeeper
+from penstock.worker.ending import Ending, Failed
 from penstock.worker.process_child import Order, serve
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import Ending, Failed, Run
+from penstock.worker.run import Run
 
 CLEANUP = 0.7
 """Seconds a handler has to clean up when its job is cancelled or its time is over."""

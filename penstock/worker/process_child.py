@@ -28,7 +28,16 @@ from penstock.logs import current_job
 from penstock.outcome import Cancel
 from penstock.storage.job_files import keeper_for
 from penstock.storage.settings import Elsewhere
-from penstock.worker.run import Ending, Failed, NothingToReport, Succeeded, ending_of, ending_of_raised, failure, parked
+from penstock.worker.ending import (
+    Ending,
+    Failed,
+    NothingToReport,
+    Succeeded,
+    ending_of,
+    ending_of_raised,
+    failure,
+    parked,
+)
 
 _PR_SET_PDEATHSIG = 1
 

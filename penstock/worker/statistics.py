@@ -5,7 +5,6 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import assert_never
 from uuid import UUID
 
 import msgspec
@@ -14,23 +13,11 @@ from penstock.engine.commands import AlikeErrors, EndedRuns, ReportStatistics
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Engine
 from penstock.errors import NotMigrated, PenstockError
-from penstock.job import JobState, Lease
+from penstock.job import Lease
 from penstock.worker.alike import alike
+from penstock.worker.ending import Ending, Failed, Succeeded, outcome_of
 from penstock.worker.process_memory import resident_bytes
-from penstock.worker.run import (
-    Cancelled,
-    Ending,
-    Failed,
-    Lane,
-    NothingToReport,
-    Parked,
-    Released,
-    Run,
-    Snoozed,
-    Stop,
-    Succeeded,
-    Suspending,
-)
+from penstock.worker.run import Lane, Run
 
 log = logging.getLogger("penstock.worker")
 
@@ -44,6 +31,7 @@ _MOST_ERRORS = 100
 """Of a report; others are counted together."""
 _MOST_RUNS = 500
 OTHERS = "other errors"
+_COUNTED = ("succeeded", "failed", "retried", "cancelled")
 
 
 class _Counts(msgspec.Struct):
@@ -109,28 +97,15 @@ class RunCounts:
 
     def _note_other(self, queue: str, counts: _Counts, run: Run, ending: Ending) -> bool:
         """Whether it was a run of any length."""
-        match ending:
-            case Suspending():
-                return False
-            case NothingToReport() if run.stop is not Stop.LOST:
-                counts.succeeded += 1
-            case Cancelled():
-                counts.cancelled += 1
-            case Failed(error=error):
-                given_up = run.became is JobState.FAILED
-                if given_up:
-                    counts.failed += 1
-                else:
-                    counts.retried += 1
-                self._note_error(queue, run, error.error, error.type, given_up)
-            case _ if run.became is JobState.FAILED:
-                # snoozed or parked for the last time
-                counts.failed += 1
-                self._note_error(queue, run, "given up: it was put off for too long", None, True)
-            case Succeeded() | Snoozed() | Released() | Parked() | NothingToReport():
-                return False
-            case _:
-                assert_never(ending)
+        outcome = outcome_of(run, ending)
+        if outcome not in _COUNTED:
+            return False
+        setattr(counts, outcome, getattr(counts, outcome) + 1)
+        given_up = outcome == "failed"
+        if isinstance(ending, Failed):
+            self._note_error(queue, run, ending.error.error, ending.error.type, given_up)
+        elif given_up:
+            self._note_error(queue, run, "given up: it was put off for too long", None, True)
         return run.begun
 
     def _note_error(self, queue: str, run: Run, message: str, type: str | None, given_up: bool) -> None:

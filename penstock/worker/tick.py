@@ -19,23 +19,13 @@ from penstock.storage.job_files import keeper_for
 from penstock.worker.calling import Calls
 from penstock.worker.completer import Completer
 from penstock.worker.cron import fire_due
+from penstock.worker.ending import Ending, NothingToReport, Released, Snoozed, Succeeded, ending_of_stopped
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import (
-    Ending,
-    Lane,
-    NothingToReport,
-    Released,
-    Run,
-    Snoozed,
-    Stop,
-    Succeeded,
-    check_slots,
-    ending_of_stopped,
-)
+from penstock.worker.run import Lane, Run, Stop, check_slots
 from penstock.worker.statistics import RunCounts, StatisticsReport
 
 _MARGIN = 30.0

@@ -20,6 +20,7 @@ from penstock.worker.calling import Calls
 from penstock.worker.claimer import Claimer
 from penstock.worker.completer import Completer
 from penstock.worker.cron import Cron
+from penstock.worker.ending import Ending
 from penstock.worker.executor import Executor
 from penstock.worker.failures import Failures
 from penstock.worker.leases import Leases
@@ -27,7 +28,7 @@ from penstock.worker.maintenance import Maintenance
 from penstock.worker.needs import check_needs
 from penstock.worker.observers import Observers
 from penstock.worker.reporter import Reporter
-from penstock.worker.run import Ending, Lane, Run, Stop, check_slots
+from penstock.worker.run import Lane, Run, Stop, check_slots
 from penstock.worker.statistics import RunCounts, StatisticsReport
 from penstock.worker.sweeper import Sweeper
 

@@ -10,7 +10,7 @@ import pytest
 
 from penstock import InvalidInput, JobState, NewJob
 from penstock.engine import commands as c
-from penstock.engine.http.wire import SENT
+from penstock.engine.http.sent import SENT
 from penstock.errors import DuplicateKey, LeaseLost
 from penstock.job import ClaimedJob, Enqueued, Lease, new_job_id
 from tests.conformance.conftest import Bench, Run, hears, takes

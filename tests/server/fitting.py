@@ -9,7 +9,7 @@ from uuid import UUID
 
 from schemathesis import Case
 
-from penstock.engine.http.wire import LONGEST_WAIT
+from penstock.engine.http.sent import LONGEST_WAIT
 from tests.server.seeded import Seeds
 
 _SHORT = 0.05

@@ -19,7 +19,8 @@ from penstock.engine import commands
 from penstock.engine.commands.command import Command
 from penstock.job import JobState
 from penstock.worker.calling import AsyncCall
-from penstock.worker.run import Ending, Failed, NothingToReport, Run, Succeeded, ending_of_raised
+from penstock.worker.ending import Ending, Failed, NothingToReport, Succeeded, ending_of_raised
+from penstock.worker.run import Run
 
 T = TypeVar("T")
 Program = list[Any]

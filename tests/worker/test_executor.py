@@ -13,8 +13,9 @@ import pytest
 from penstock.job import ClaimedJob, Lease
 from penstock.logs import current_job
 from penstock.worker.calling import Calls
+from penstock.worker.ending import NOTHING, Cancelled, Ending
 from penstock.worker.executor import Executor
-from penstock.worker.run import NOTHING, Cancelled, Ending, Lane, Run, Stop
+from penstock.worker.run import Lane, Run, Stop
 from tests.kit.until import soon
 
 SLOTS = 5

@@ -9,7 +9,8 @@ from penstock import Backoff, Context, Fail, Penstock
 from penstock.engine import commands
 from penstock.job import ClaimedJob, Lease, new_job_id
 from penstock.worker import statistics
-from penstock.worker.run import NOTHING, Lane, Run
+from penstock.worker.ending import NOTHING
+from penstock.worker.run import Lane, Run
 from penstock.worker.statistics import RunCounts
 from tests.kit.until import until
 from tests.kit.working import working

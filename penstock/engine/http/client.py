@@ -21,7 +21,8 @@ from penstock.engine.http import contract
 from penstock.engine.http.answers import ApiUnreachable, Tries, no_database, refusal
 from penstock.engine.http.keeper import HttpKeeper
 from penstock.engine.http.listener import HttpListener
-from penstock.engine.http.wire import SENT, Beat, bodies, decoded, path_of
+from penstock.engine.http.sent import SENT, Beat, path_of
+from penstock.engine.http.wire import bodies, decoded
 from penstock.engine.protocol import Capabilities, Ears
 from penstock.errors import DuplicateKey, InvalidInput, PenstockError
 from penstock.extras import needs

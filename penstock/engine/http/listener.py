@@ -10,7 +10,7 @@ from uuid import UUID
 
 from penstock.engine.commands import StopWaiting, WaitForWork
 from penstock.engine.commands.command import Command
-from penstock.engine.http.wire import LONGEST_WAIT, Beat, Beaten
+from penstock.engine.http.sent import LONGEST_WAIT, Beat, Beaten
 from penstock.engine.loop import Loop
 from penstock.engine.protocol import Ears
 from penstock.errors import LeaseLost

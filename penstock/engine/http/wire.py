@@ -1,9 +1,8 @@
-"""Commands and their results on the way between a worker and the server: the same values, as JSON. A command goes to
-`POST /api/work/` and its name, and what it gives comes back as {"result": …}."""
+"""Commands and their results on the way between a worker and the server: the same values, as JSON. What a
+command gives comes back as {"result": …}."""
 
 import dataclasses
 import math
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -11,62 +10,18 @@ from uuid import UUID
 
 import msgspec
 
-from penstock.engine import commands as c
-from penstock.engine.commands import Claim, CompleteAndEnqueue, Completed, Extended, Progress
+from penstock.engine.commands import Claim, CompleteAndEnqueue, Completed, Progress
 from penstock.engine.commands.command import MOST_JOBS, Command, LeaseId, result_of
-from penstock.job import ClaimedJob, Name, NewJob
+from penstock.job import ClaimedJob, NewJob
 
 R = TypeVar("R")
-
-LONGEST_WAIT = 30.0
-"""Seconds that an answer may be kept back until there is something to tell. Proxies give up after 60."""
 
 _BYTES_AT_ONCE = 512 * 1024
 """Of a request's body: what is said of more jobs is several requests."""
 _FOREVER = 1e9
 """Seconds. JSON knows no infinity."""
 
-Wait = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_WAIT)]
-
 _encode = msgspec.json.Encoder().encode
-
-
-class Beaten(Extended, frozen=True):
-    """What an ExtendLease gives, and whether one of the queues asked about has work."""
-
-    wake: bool = False
-
-
-class Beat(Command[Beaten], frozen=True):
-    """Keep the lease, and hear what there is to hear. With `wait` the answer is kept back until a job of the worker's
-    is to be stopped that it was not `told` of, one of `queues` has work, or so many seconds are over: one such request
-    after another is all that an idle worker needs to send."""
-
-    lease: LeaseId
-    wait: Wait = 0
-    queues: Annotated[Sequence[Name], msgspec.Meta(max_length=1000)] = []
-    told: Annotated[Sequence[UUID], msgspec.Meta(max_length=10_000)] = []
-
-
-class ClaimOrWait(Claim, frozen=True):
-    """Claim jobs, best first. With `wait` it waits for one when there is none, so many seconds, and keeps the lease
-    meanwhile. If the answer does not reach you, say so by release-unknown."""
-
-    wait: Wait = 0
-
-
-SENT: tuple[type[Command[Any]], ...] = (
-    c.OpenLease, Beat, c.CloseLease, c.ExpireLease, c.WaitForWork, c.StopWaiting, c.Wake, c.Backlog, c.Claim,
-    ClaimOrWait, c.ReleaseUnknown, c.ReportProgress, c.Complete, c.CompleteAndEnqueue, c.Fail, c.Snooze, c.Park,
-    c.Release, c.StopCancelled, c.RememberStep, c.RecallSteps, c.Suspend, c.Outputs, c.ReportStatistics,
-)  # fmt: skip
-"""What a worker needs."""
-
-
-def path_of(kind: type[Command[Any]]) -> str:
-    name = {Beat: "Heartbeat", ClaimOrWait: "Claim"}.get(kind, kind.__name__)
-    return "/api/work/" + re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
-
 
 # Jobs carry JSON that neither end takes apart.
 

@@ -1,11 +1,11 @@
 """For the tests of a project: running what it has enqueued, in the test's own transaction."""
 
 import inspect
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, assert_never
+from typing import Any
 
-import msgspec
 from asgiref.sync import async_to_sync
 from django.db import connections
 from django.db.transaction import TransactionManagementError
@@ -18,19 +18,18 @@ from penstock.handler import Handler
 from penstock.interop.django.application import DjangoPenstock, the_app
 from penstock.job import ClaimedJob, Job, JobState, Lease
 from penstock.outcome import Failure
-from penstock.worker.run import (
-    Cancelled,
+from penstock.worker.ending import (
     Ending,
     Failed,
     NothingToReport,
     Parked,
-    Released,
-    Snoozed,
     Succeeded,
     ending_of,
     ending_of_raised,
     parked,
+    report_of,
 )
+from penstock.worker.run import Run
 
 __all__ = ["run_tasks"]
 
@@ -156,23 +155,7 @@ def _end(begun: Sequence[tuple[Any, str]]) -> bool:
 
 
 def _report(app: DjangoPenstock, engine: PostgresEngine, lease: Lease, job: ClaimedJob, ending: Ending) -> None:
-    match ending:
-        case Succeeded(output=output):
-            raw = msgspec.Raw(output if output is not None else b"null")
-            engine.run(commands.Complete(lease, [commands.Completed(job.id, job.claims, raw)]))
-        case Failed():
-            [became] = engine.run(commands.Fail(lease, [commands.FailedAttempt(job.id, job.claims, ending.error)]))
-            if became.state is JobState.FAILED:
-                app.tell_of_failure(Failure(job, ending.error.error, ending.raised, ending.error.traceback))
-        case Snoozed(seconds=seconds):
-            engine.run(commands.Snooze(lease, [commands.Snoozing(job.id, job.claims, seconds)]))
-        case Cancelled(reason=reason):
-            engine.run(commands.StopCancelled(lease, [job.held], reason))
-        case Parked(reason=reason):
-            engine.run(commands.Park(lease, [commands.Unknown(job.id, job.claims, reason)]))
-        case Released():
-            engine.run(commands.Release(lease, [job.held]))
-        case NothingToReport():
-            pass
-        case _:
-            assert_never(ending)
+    command = report_of(lease, [(Run(job, lease, time.monotonic(), ""), ending)])
+    became: Any = None if command is None else engine.run(command)
+    if isinstance(ending, Failed) and became[0].state is JobState.FAILED:
+        app.tell_of_failure(Failure(job, ending.error.error, ending.raised, ending.error.traceback))

@@ -13,7 +13,6 @@ _ARTIFACT_LINK = {
     "id": _ARTIFACT, "type": "audio_mp3", "url": _LINK, "duration": 180.0, "name": "chapter1.mp3", "size": 2880000,
     "content_type": "audio/mpeg",
 }  # fmt: skip
-_HELD = {"id": _JOB, "claims": 1}
 _SHOWN = {
     "id": _JOB,
     "kind": "narrate_book",
@@ -198,74 +197,3 @@ EXAMPLES: dict[str, Any] = {
         "digest": _DIGEST,
     },
 }
-
-_LEASE = {"lease": 17}
-_MINE = {"lease": 17, **_HELD}
-_BECAME = [{"id": _JOB, "state": "scheduled", "run_at": _ENDED}]
-
-COMMANDS: dict[str, tuple[Any, Any]] = {
-    "open_lease": ({"worker": "gpu-1:4711", "queues": ["default"], "host": "gpu-1", "pid": 4711}, 17),
-    "heartbeat": (
-        {"lease": 17, "wait": 25, "queues": ["default"]},
-        {"alive": True, "cancelling": [], "seconds": 30, "leads": False, "wake": True},
-    ),
-    "close_lease": (_LEASE, 2),
-    "expire_lease": (_LEASE, 2),
-    "wait_for_work": ({"lease": 17, "queues": ["default"]}, None),
-    "stop_waiting": (_LEASE, None),
-    "wake": ({"queue": "default", "jobs": 1}, None),
-    "backlog": (
-        {"queues": ["default"]}, [{"queue": "default", "ready": 120, "running": 20, "oldest_ready_seconds": 14.2}]
-    ),
-    "claim": (
-        {"lease": 17, "queue": "default", "limit": 5, "wait": 25},
-        [
-            {
-                "id": _JOB, "kind": "export_pdf", "priority": 0, "turn": 0, "attempt": 1, "max_attempts": 5,
-                "claims": 1, "snoozes": 0, "owner": "alice", "org": None, "parent": None, "created_at": _CREATED,
-                "args": {"document_id": "d1"}, "options": None,
-            }
-        ],
-    ),
-    "release_unknown": ({"lease": 17, "known": [_JOB]}, [_OTHER]),
-    "report_progress": (
-        {"lease": 17, "jobs": [{**_HELD, "progress": {"percent": 40, "message": "page 4", "done": 4, "total": 10}}]},
-        [{"id": _JOB, "cancel_requested": False}],
-    ),
-    "complete": ({"lease": 17, "jobs": [{**_HELD, "output": {"pages": 3}}]}, []),
-    "complete_and_enqueue": (
-        {"lease": 17, "job": {**_HELD, "output": {"pages": 3}}, "enqueue": [{"kind": "announce"}]}, True
-    ),
-    "fail": (
-        {"lease": 17, "jobs": [{**_HELD, "error": {"error": "the provider did not answer", "type": "TimeoutError"}}]},
-        _BECAME,
-    ),
-    "snooze": ({"lease": 17, "jobs": [{**_HELD, "seconds": 30}]}, _BECAME),
-    "park": ({"lease": 17, "jobs": [{**_HELD, "reason": "this worker has no handler of kind 'rotate'"}]}, _BECAME),
-    "release": ({"lease": 17, "jobs": [_HELD]}, [_JOB]),
-    "report_statistics": (
-        {"lease": 17, "memory": 81_000_000, "load": 0.4, "slots": 20,
-         "runs": [{"queue": "exports", "kind": "export_pdf", "succeeded": 12, "failed": 1, "ran": [0, 0, 9, 4],
-                   "ran_seconds": 0.04}],
-         "errors": [{"kind": "export_pdf", "queue": "exports", "message": "timed out after <number> s",
-                     "type": "Timeout", "attempts": 1, "jobs": 1, "example": _JOB}]},
-        None,
-    ),
-    "stop_cancelled": ({"lease": 17, "jobs": [_HELD], "reason": "cancelled by its owner"}, [_JOB]),
-    "remember_step": ({**_MINE, "name": "fetch", "output": {"rows": 3}}, True),
-    "recall_steps": (_MINE, [{"name": "fetch", "output": {"rows": 3}}]),
-    "suspend": (
-        {**_MINE, "step": {"name": "sleep", "kind": "sleep", "number": 1, "seconds": 3600}},
-        {"state": "scheduled", "run_at": "2026-01-31T13:00:00Z"},
-    ),
-    "outputs": (
-        _MINE,
-        [
-            {
-                "id": _OTHER, "name": "transcribe", "kind": "transcribe", "phase": "text", "state": "succeeded",
-                "args": {"document_id": "d1"}, "output": {"words": 1200},
-            }
-        ],
-    ),
-}  # fmt: skip
-"""Of each command of a worker's: what is sent, and what it gives."""

@@ -8,7 +8,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
-from penstock.server.http.examples import COMMANDS, EXAMPLES
+from penstock.engine.http.sent import SENT, path_of
+from penstock.server.http.examples import EXAMPLES
 from penstock.server.http.models import ProblemBody
 from penstock.server.live import sse
 from penstock.server.work import schemas
@@ -16,6 +17,7 @@ from penstock.server.work import schemas
 _JSON = "application/json"
 _BEARER = {"type": "http", "scheme": "bearer", "description": "A user's JWT, or the service key."}
 _OF_BODIES = ("408", "413")
+_COMMANDS = {path_of(kind): example for kind, example in SENT.items() if example is not None}
 
 
 def described(api: FastAPI, own: Sequence[BaseRoute] = ()) -> dict[str, Any]:
@@ -34,13 +36,13 @@ def _describe(api: FastAPI, own: Sequence[BaseRoute]) -> dict[str, Any]:
     components["securitySchemes"] = {"bearer": _BEARER}
     problem = ProblemBody.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"] |= {**problem.pop("$defs"), "ProblemBody": problem, **schemas.components}
-    for path in description["paths"].values():
-        for method, operation in path.items():
-            _complete(method, operation)
+    for path, operations in description["paths"].items():
+        for method, operation in operations.items():
+            _complete(path, method, operation)
     return description
 
 
-def _complete(method: str, operation: dict[str, Any]) -> None:
+def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     if "401" in responses:
         operation["security"] = [{"bearer": []}]
@@ -48,7 +50,7 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         for status in _OF_BODIES:
             responses.pop(status, None)
     operation["responses"] = dict(sorted(responses.items()))
-    sent, given = COMMANDS.get(operation["operationId"], (None, None))
+    sent, given = _COMMANDS.get(path, (None, None))
     if body := operation.get("requestBody"):
         _give_example(body["content"], sent)
     for status, response in responses.items():

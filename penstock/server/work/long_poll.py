@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from starlette.requests import Request
 
 from penstock.engine import commands
-from penstock.engine.http.wire import Beat, Beaten, ClaimOrWait
+from penstock.engine.http.sent import Beat, Beaten, ClaimOrWait
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.errors import LeaseLost
 from penstock.job import ClaimedJob, Lease

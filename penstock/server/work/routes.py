@@ -13,7 +13,8 @@ from starlette.responses import Response
 from penstock.engine import commands as c
 from penstock.engine.commands.command import Command, result_of
 from penstock.engine.http import contract
-from penstock.engine.http.wire import SENT, Beat, Beaten, ClaimOrWait, CompletionBody, encoded, path_of
+from penstock.engine.http.sent import SENT, Beat, Beaten, ClaimOrWait, path_of
+from penstock.engine.http.wire import CompletionBody, encoded
 from penstock.engine.postgres.engine import PostgresEngine
 from penstock.errors import InvalidInput, LeaseLost, ProgramTooOld
 from penstock.json import clean, encode_output, loads
@@ -237,6 +238,6 @@ def _refuse_twice(command: object) -> None:
         raise InvalidInput("jobs", "the same id twice")
 
 
-for _kind in SENT:
-    if _kind is not c.Claim:  # which ClaimOrWait is more than
+for _kind, _example in SENT.items():
+    if _example is not None:
         _serve(_kind)
