@@ -606,7 +606,7 @@ CREATE FUNCTION penstock.fingerprint(p_job jsonb, p_jobs jsonb) RETURNS bytea
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: finish(uuid[], penstock.job_state, jsonb, jsonb); Type: FUNCTION; Schema: penstock; Owner: -
-CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb DEFAULT '{}'::jsonb, p_output jsonb DEFAULT NULL::jsonb) RETURNS void
+CREATE FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb DEFAULT '{}'::jsonb, p_output jsonb DEFAULT NULL::jsonb, OUT finished uuid[], OUT settling uuid[]) RETURNS record
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
@@ -3494,9 +3494,9 @@ GRANT ALL ON FUNCTION penstock.filter_text(p_filter jsonb) TO authenticated;
 REVOKE ALL ON FUNCTION penstock.fingerprint(p_job jsonb, p_jobs jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.fingerprint(p_job jsonb, p_jobs jsonb) TO service_role;
 
--- Name: FUNCTION finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb); Type: ACL; Schema: penstock; Owner: -
-REVOKE ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb) TO service_role;
+-- Name: FUNCTION finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb, OUT finished uuid[], OUT settling uuid[]); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb, OUT finished uuid[], OUT settling uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.finish(p_ids uuid[], p_state penstock.job_state, p_errors jsonb, p_output jsonb, OUT finished uuid[], OUT settling uuid[]) TO service_role;
 
 -- Name: FUNCTION fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.fire_schedule(p_name text, p_tick timestamp with time zone, p_next timestamp with time zone) FROM PUBLIC;

@@ -70,16 +70,16 @@ begin
     with taken as (
       delete from penstock.history where id = any(v_revived) returning *
     ), back as (
-      insert into penstock.jobs (
-        id, created_at, run_at, turn, state, priority, attempt, max_attempts, claims, snoozes, max_snoozes, weight,
-        awaited, queue, kind, parent, owner, org, unique_key, limit_key, phase, args, progress, rollup, error_count, options,
-        quota, waiting_on)
-      select id, created_at, v_now, 0, 'blocked', priority, 0, max_attempts, claims, 0, max_snoozes, weight,
-             -- who came to wait for it when it had succeeded, in part, could mark no row
-             awaited or exists (select from penstock.edges as e where e.waits_for = taken.id),
-             coalesce(p_queue, queue), kind, parent, owner, org, unique_key, limit_key, phase, args,
-             case when rollup is null then null else progress end, rollup, error_count, options, quota, 0
+      insert into penstock.jobs
+      select job.*
         from taken
+        -- by the names of its columns: whatever history keeps of it comes back, but for these
+       cross join lateral jsonb_populate_record(null::penstock.jobs, to_jsonb(taken) || jsonb_build_object(
+         'run_at', v_now, 'turn', 0, 'state', 'blocked', 'waiting_on', 0, 'attempt', 0, 'snoozes', 0, 'started_at', null,
+         'lease', null, 'queue', coalesce(p_queue, queue), 'progress', case when rollup is not null then progress end,
+         'watched', false, 'counted', false, 'cancel_requested', false,
+         -- who came to wait for it when it had succeeded, in part, could mark no row
+         'awaited', awaited or exists (select from penstock.edges as e where e.waits_for = taken.id))) as job
       returning id
     )
     select coalesce(array_agg(id order by id), '{}') into v_revived from back;

@@ -1,9 +1,10 @@
--- Moves live jobs to history in a final state other than by a worker's success. p_errors maps an id to the error to
--- add to its list. Tells watchers and frees the slots the jobs held; whoever waits for the jobs is the caller's to settle.
+-- Moves live jobs to history in a final state; a worker's success has its own way there (complete). p_errors maps an id to
+-- the error to add to its list. Tells watchers and frees the slots the jobs held. Returns which jobs these were, and those
+-- among them that others may wait for, who are the caller's to settle.
 create or replace function penstock.finish(
-  p_ids uuid[], p_state penstock.job_state, p_errors jsonb default '{}', p_output jsonb default null
+  p_ids uuid[], p_state penstock.job_state, p_errors jsonb default '{}', p_output jsonb default null,
+  out finished uuid[], out settling uuid[]
 )
-returns void
 language plpgsql
 set enable_seqscan = off
 set jit = off
@@ -39,11 +40,13 @@ begin
            case when p_errors ? id::text then coalesce(error_count, 0) + 1 else error_count end, options, quota, p_output
       from done
   )
-  select array_agg(id) filter (where watched),
+  select array_agg(id),
+         array_agg(id) filter (where awaited or parent is not null),
+         array_agg(id) filter (where watched),
          array_agg(queue) filter (where counted),
          array_agg(id) filter (where p_errors ? id::text),
          array_agg(coalesce(error_count, 0) + 1) filter (where p_errors ? id::text)
-    into v_watched, v_freed, v_failed, v_numbers
+    into finished, settling, v_watched, v_freed, v_failed, v_numbers
     from done;
   delete from penstock.waits where job = any(p_ids);
   if v_failed is not null then
