@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.waiting import Ready
+from psycopg.waiting import Ready, Wait
 
 from penstock.engine.faults import UNSET, Outage, within
 from penstock.engine.postgres.errors import PostgresUnavailable
@@ -21,6 +22,8 @@ from penstock.errors import DatabaseUnavailable
 T = TypeVar("T")
 
 _READABLE = (Ready.R, Ready.RW)
+_READING = 0.001
+"""Seconds in which one answer is read while everybody else waits."""
 _NO_ANSWER = "no answer to an attempt to connect"
 _deadline: ContextVar["_Deadline | None"] = ContextVar("penstock connect by", default=None)
 
@@ -172,6 +175,28 @@ def _looking(gen: Generator[Any, Any, T], look: Callable[[object], None]) -> Gen
         return answer
 
 
+def reading_on(gen: Generator[Any, Any, T], descriptor: int) -> Generator[Any, Any, T]:
+    """A generator of psycopg's that reads an answer. While more of it is there it reads on, for a moment, without
+    asking the event loop in between: libpq takes some 8 KB at a time, and a turn of the loop for each was a third of
+    all that a worker did with jobs of 10 KB."""
+    there = None
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            wanted = gen.send(ready)
+            if ready == Ready.R and wanted == Wait.R:
+                if there is None:
+                    there = select.poll()
+                    there.register(descriptor, select.POLLIN)
+                until = time.monotonic() + _READING
+                while wanted == Wait.R and there.poll(0) and time.monotonic() < until:
+                    wanted = gen.send(Ready.R)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+
+
 def _silence(contact: "Contact", seconds: float) -> Callable[[object], None]:
     since = time.monotonic()
 
@@ -209,6 +234,7 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
     async def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         contact = self.contact
         seconds = contact.timeout if contact is not None else None
+        gen = reading_on(gen, self.pgconn.socket)
         if contact is None or seconds is None:
             return await super().wait(gen, *args, **kwargs)
         watch = _Watch(self, contact, seconds)
