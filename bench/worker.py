@@ -51,20 +51,23 @@ class Bench:
 
     async def run(self) -> dict[str, Any]:
         await self._get_ready()
-        waiting = [system for system in self.systems if system.waits]
+        waiting = sum(system.waits for system in self.systems)
         # two processes with the smallest arguments alone: larger ones are Postgres's matter
         kinds = [(1, size) for size in self.sizes] + [(2, self.sizes[0])]
-        steps = self.options.rounds * (len(kinds) * len(self.systems) + len(waiting))
+        steps = self.options.rounds * (len(kinds) * len(self.systems) + waiting)
         self._progress.update(self._task, total=steps, completed=0)
         for n in range(1, self.options.rounds + 1):
+            # each begins once: who comes first finds the disk as the one before left it
+            first = n % len(self.systems)
+            in_turn = [*self.systems[first:], *self.systems[:first]]
             for processes, size in kinds:
                 what = f"{size:,} bytes, {'one process' if processes == 1 else 'two processes'}"
-                for system in self.systems:
+                for system in in_turn:
                     self._tell(f"round {n} of {self.options.rounds}: {what}, {system.name}")
                     drained = await self.server.drain(system, self.jobs[size][system.name], processes, size)
                     self.drains[_drain(processes, size)][system.name].append(drained)
                     self._progress.advance(self._task)
-            for system in waiting:
+            for system in (each for each in in_turn if each.waits):
                 self._tell(f"round {n} of {self.options.rounds}: idle latency, {system.name}")
                 self.idle[system.name].append(await self.server.idle_latencies(system, self.options.samples))
                 self._progress.advance(self._task)
