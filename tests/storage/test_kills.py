@@ -5,13 +5,20 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 
 from penstock import Context, Penstock
 from penstock.engine import commands
 from penstock.job import JobState
 from tests.kit.fixtures import Connect
+from tests.kit.until import wait_until
 from tests.storage.killed import POINTS_OF_REMOVING, POINTS_OF_WRITING
+
+UNDER_WAY = """
+    select pid from pg_stat_activity
+     where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+"""
 
 
 @pytest.fixture
@@ -29,6 +36,9 @@ def run_until_killed(url: str, address: str, point: str) -> None:
     program = [sys.executable, "-m", "tests.storage.killed", url, address, point]
     done = subprocess.run(program, capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
+    # what it held it holds until Postgres finds that nobody is there any more
+    with psycopg.connect(url, autocommit=True) as connection:
+        wait_until(lambda: not connection.execute(UNDER_WAY).fetchall())
 
 
 async def take_back(app: Penstock, connect: Connect) -> None:
