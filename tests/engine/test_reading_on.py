@@ -7,6 +7,9 @@ from collections.abc import Generator, Iterator
 import pytest
 from psycopg.waiting import Ready, Wait
 
+from penstock import Penstock
+from penstock.engine import commands
+from penstock.engine.postgres import connections
 from penstock.engine.postgres.connections import reading_on
 
 CHUNK = 8192
@@ -66,3 +69,28 @@ def test_others_have_their_turn_after_a_millisecond(ends: tuple[socket.socket, s
     near, far = ends
     far.sendall(bytes(10 * CHUNK))
     assert turns(reading_on(answer(near, 10 * CHUNK, each=0.002), near.fileno())) >= 5
+
+
+async def test_claims_are_read_on_and_what_only_enqueues_pays_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def counted(gen: Generator[object, object, object], descriptor: int) -> Generator[object, object, object]:
+        read.append(descriptor)
+        return reading_on(gen, descriptor)
+
+    monkeypatch.setattr(connections, "reading_on", counted)
+    async with Penstock(url) as app:
+
+        @app.job
+        async def work(text: str) -> None:
+            del text
+
+        for _ in range(40):
+            await work.aenqueue("x" * 10_000)
+        assert not read
+        lease = await app.engine.arun(commands.OpenLease("worker"))
+        claimed = await app.engine.arun(commands.Claim(lease, "default", 40))
+        assert read
+        assert [len(job.args) > 10_000 for job in claimed] == [True] * 40

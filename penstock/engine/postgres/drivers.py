@@ -14,7 +14,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from penstock.engine.commands.command import Command, misfit
-from penstock.engine.postgres.connections import pipeline
+from penstock.engine.postgres.connections import expect_much, pipeline
 from penstock.engine.postgres.errors import sqlstate, translate
 from penstock.engine.postgres.render import render
 from penstock.engine.postgres.statement import Copy, Script, Statement
@@ -55,6 +55,8 @@ class Psycopg:
         return self._connection.transaction() if self._connection.autocommit else nullcontext()
 
     def run(self, statement: Statement[T]) -> T:
+        if statement.binary:
+            expect_much(self._connection)
         # not connection.cursor(): the caller's factory may read %s otherwise
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
             cursor.execute(in_schema(statement.text, self._schema).encode(), statement.params, binary=statement.binary)
@@ -80,6 +82,8 @@ class AsyncPsycopg:
         return self._connection.transaction() if self._connection.autocommit else nullcontext()
 
     async def run(self, statement: Statement[T]) -> T:
+        if statement.binary:
+            expect_much(self._connection)
         # not connection.cursor(): the caller's factory may read %s otherwise
         async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
             await cursor.execute(
