@@ -85,10 +85,13 @@ async def test_a_worker_for_many_queues_claims_where_there_are_jobs(
             return await run(command)
 
         monkeypatch.setattr(worker.engine, "arun", count)
-        for queue in ("queue 7", "queue 20"):
+        for queue in ("queue 3", "queue 7", "queue 20"):
             jobs = await work.using(queue=queue).aenqueue_many([{"number": number} for number in range(25)])
             assert [await job.aresult(20) for job in jobs] == list(range(25))
-    assert set(claimed_from) == {"queue 7", "queue 20"}
+            if queue == "queue 3":
+                # who has just asked to be woken looks once more, queue by queue where they are few: that is over by now
+                claimed_from.clear()
+    assert set(claimed_from) - {"queue 3"} == {"queue 7", "queue 20"}
 
 
 async def test_nobody_is_told_while_all_are_busy(
