@@ -57,7 +57,7 @@ class Bench:
         steps = self.options.rounds * (len(kinds) * len(self.systems) + waiting)
         self._progress.update(self._task, total=steps, completed=0)
         for n in range(1, self.options.rounds + 1):
-            # each begins once: who comes first finds the disk as the one before left it
+            # by turns, for who comes first finds the disk as what was before left it
             first = n % len(self.systems)
             in_turn = [*self.systems[first:], *self.systems[:first]]
             for processes, size in kinds:

@@ -131,9 +131,10 @@ class Completer(Loop):
         answer: Any = None if command is None else await self._engine.arun(command)
         match command:
             case None:
-                refused = [run.job.id for run, ending in ended if not ending.accepted]
-                self._warn(refused)
-                self._done(ended, refused)
+                self._warn([run.job.id for run, ending in ended if not ending.accepted])
+                for run, ending in ended:
+                    run.reported = True
+                    run.refused = run.lost = not ending.accepted  # that is known, however often it is tried
             case commands.Complete():
                 if self._times == 1:
                     self._warn(answer)

@@ -42,6 +42,17 @@ def test_a_python_that_is_missing_is_an_error_unless_some_will_do(
     assert capsys.readouterr().out.count("was found: not tried") == 3
 
 
+def test_a_bill_of_materials_names_what_is_installed_and_what_was_built_here() -> None:
+    """These come from no index, and so have no address there."""
+    absent_from = runpy.run_path(str(ROOT / "scripts" / "release"))["absent_from"]
+    own = {"name": "penstock", "version": "0.1.0"}
+    other = {"name": "psycopg", "version": "3.3.2", "purl": "pkg:pypi/psycopg@3.3.2"}
+    installed = {"penstock": "0.1.0", "psycopg": "3.3.2"}
+    assert absent_from({"bomFormat": "CycloneDX", "components": [own, other]}, installed) == []
+    assert absent_from({"bomFormat": "CycloneDX", "components": [own]}, installed) == ["psycopg"]
+    assert absent_from({"bomFormat": "CycloneDX", "components": [other]}, installed) == ["penstock"]
+
+
 @pytest.mark.slow
 def test_two_builds_are_the_same_and_hold_what_they_should(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "tree"], check=True)
