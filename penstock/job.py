@@ -148,9 +148,12 @@ PLAIN = ("delay", *(column.name for column in SHORT))
 """The fields that the short ways of enqueueing know, COPY and `enqueue_plain`. A job that uses any other goes the long
 way, so that none is forgotten."""
 
+DEFAULTS = {each.name: each.default for each in fields(NewJob)}
+"""What a field is that says nothing. Columns of the short ways have the same default: what says nothing is not sent."""
+
 _not_plain = attrgetter(*(each.name for each in fields(NewJob) if each.name not in PLAIN))
-_UNSET = tuple(each.default for each in fields(NewJob) if each.name not in PLAIN)
-_OPTIONAL = tuple(each.name for each in fields(NewJob) if each.default is None)
+_UNSET = tuple(default for name, default in DEFAULTS.items() if name not in PLAIN)
+_OPTIONAL = tuple(name for name, default in DEFAULTS.items() if default is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Runs every block of a Markdown file in order: Python in one namespace, SQL on DATABASE_URL, shell with ours.
 
+A port that a document gives a server of ours is replaced by a free one, wherever it stands.
+
 A title says more: `python title="tasks.py"` writes that file instead, as the reader would; one that names another
 project is code of theirs, which is not installed here, and only has to be well-formed; ours beside it is run.
 
@@ -22,8 +24,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from tests.kit.ports import free_port
+
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 OURSELVES = re.compile(r"^make (up|test|demo|docs)\b.*$", re.MULTILINE)
+PORT = re.compile(r"--port (\d+)")
 PEERS = {"Celery", "RQ", "procrastinate", "pg-boss", "pgmq", "node-postgres", "BullMQ"}
 OURS = "Penstock"
 SHOWN = {"text", "toml", "json"}
@@ -53,7 +58,7 @@ def run(document: Path) -> None:
 
 def _run(document: Path, shell: "Shell") -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(document):
+    for block in _on_free_ports([*blocks(document)]):
         name = f"{document}:{block.line}"
         match block:
             case Block(title=str() as title) if title in PEERS:
@@ -75,6 +80,13 @@ def _run(document: Path, shell: "Shell") -> None:
     for value in namespace.values():  # what a program does when it ends; no page has to say so
         if type(value).__name__ == "Penstock":
             value.close()
+
+
+def _on_free_ports(found: list[Block]) -> list[Block]:
+    for port in {port for block in found for port in PORT.findall(block.code)}:
+        free = str(free_port())
+        found = [block._replace(code=re.sub(rf"\b{port}\b", free, block.code)) for block in found]
+    return found
 
 
 class Shell:

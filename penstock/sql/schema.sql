@@ -447,6 +447,13 @@ CREATE FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) RETUR
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: deliver(text, text, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.deliver(p_event text, p_key text, p_payload jsonb, p_keep interval DEFAULT '7 days'::interval, p_hand boolean DEFAULT false) RETURNS uuid
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'pg_temp';
+
 -- Name: depth_series(timestamp with time zone, integer, text); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.depth_series(p_since timestamp with time zone, p_step integer, p_queue text DEFAULT NULL::text) RETURNS TABLE(at timestamp with time zone, ready bigint, running bigint, oldest_ready_seconds double precision)
     LANGUAGE sql STABLE
@@ -479,8 +486,6 @@ CREATE FUNCTION penstock.drop_partition(p_partition regclass, p_cutoff timestamp
 -- Name: emit(text, text, jsonb, interval, boolean); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.emit(p_event text, p_key text DEFAULT ''::text, p_payload jsonb DEFAULT NULL::jsonb, p_keep interval DEFAULT '7 days'::interval, p_hand boolean DEFAULT false) RETURNS uuid
     LANGUAGE plpgsql
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
 -- Name: ended_jobs(); Type: FUNCTION; Schema: penstock; Owner: -
@@ -1189,6 +1194,10 @@ CREATE FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) RE
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
+
+-- Name: own_name(text); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.own_name(p_name text) RETURNS text
+    LANGUAGE sql IMMUTABLE;
 
 -- Name: park(bigint, uuid[], integer[], text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) RETURNS TABLE(id uuid, state penstock.job_state, run_at timestamp with time zone)
@@ -3402,6 +3411,10 @@ GRANT ALL ON FUNCTION penstock.declare_queues(p_queues jsonb) TO service_role;
 REVOKE ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.dedupe_key(p_kind text, p_org text, p_args jsonb) TO service_role;
 
+-- Name: FUNCTION deliver(p_event text, p_key text, p_payload jsonb, p_keep interval, p_hand boolean); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.deliver(p_event text, p_key text, p_payload jsonb, p_keep interval, p_hand boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.deliver(p_event text, p_key text, p_payload jsonb, p_keep interval, p_hand boolean) TO service_role;
+
 -- Name: FUNCTION depth_series(p_since timestamp with time zone, p_step integer, p_queue text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.depth_series(p_since timestamp with time zone, p_step integer, p_queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.depth_series(p_since timestamp with time zone, p_step integer, p_queue text) TO service_role;
@@ -3795,6 +3808,10 @@ GRANT ALL ON FUNCTION penstock.operation_filter(p_action text, p_filter jsonb, p
 -- Name: FUNCTION outputs(p_lease bigint, p_id uuid, p_claims integer); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.outputs(p_lease bigint, p_id uuid, p_claims integer) TO service_role;
+
+-- Name: FUNCTION own_name(p_name text); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.own_name(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.own_name(p_name text) TO service_role;
 
 -- Name: FUNCTION park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.park(p_lease bigint, p_ids uuid[], p_claims integer[], p_reasons text[]) FROM PUBLIC;

@@ -21,13 +21,13 @@ from psycopg.types.json import Jsonb
 
 import penstock
 from penstock import Flow, NewJob, Penstock
-from penstock.columns import COLUMNS
+from penstock.columns import COLUMNS, SHORT
 from penstock.cron import Schedule, Source
 from penstock.engine import commands
 from penstock.engine.commands import CompleteAndEnqueue, Completed
 from penstock.engine.http.wire import CompletionBody, bodies
 from penstock.engine.postgres.enqueue import COPY_FROM
-from penstock.job import Bulk, Lease, new_job_id
+from penstock.job import DEFAULTS, Bulk, Lease, new_job_id
 from penstock.server.work.complete import _new_job
 from tests.app.test_own_async_transaction import CALLERS as ASYNC_CALLERS
 from tests.app.test_own_transaction import CALLERS
@@ -94,6 +94,20 @@ def _columns(connection: psycopg.Connection[Any], table: str) -> dict[str, str]:
         [f"penstock.{table}"],
     ).fetchall()
     return {name: _NAMES_OF_TYPES.get(type, type) for name, type in rows}
+
+
+def test_what_a_column_of_the_short_ways_says_by_default_is_what_its_field_does(url: str) -> None:
+    """COPY and the single enqueue leave it to the table."""
+    left = [column.name for column in SHORT if column.name not in ("id", "kind", "args", "run_at")]
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            """select attname, coalesce(pg_get_expr(adbin, adrelid), 'null')
+                 from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+                where attrelid = 'penstock.jobs'::regclass and attname = any(%s)""",
+            [left],
+        ).fetchall()
+        given = {name: connection.execute(f"select {default}").fetchall()[0][0] for name, default in rows}
+    assert given == {name: DEFAULTS[name] for name in left}
 
 
 def test_what_a_caller_set_moves_to_history_and_back(app: Penstock, url: str) -> None:

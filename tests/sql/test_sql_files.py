@@ -60,3 +60,13 @@ def test_any_encoding_has_what_is_written_in_them() -> None:
 def test_keywords_are_in_lower_case(file: Path) -> None:
     code = re.sub(r"--.*|'[^']*'", "", file.read_text("utf-8"))
     assert re.findall(r"\b[A-Z]{2,}\b", code) == []
+
+
+def test_what_is_named_like_the_schema_and_stands_for_itself_is_a_relation(url: str) -> None:
+    """In a schema of another name it is renamed with it, as what is no name in it must not be: see own_name()."""
+    with psycopg.connect(url) as connection:
+        relations = connection.execute(
+            "select relname from pg_class where relnamespace = 'penstock'::regnamespace"
+        ).fetchall()
+    named = {name for file in FUNCTIONS for name in re.findall(r"'penstock\.([^'(]*)'", file.read_text("utf-8"))}
+    assert named - {"%I", *(name for (name,) in relations)} == set()

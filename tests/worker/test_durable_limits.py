@@ -3,10 +3,22 @@
 import random
 
 import msgspec
+import psycopg
 import pytest
 
 from penstock import Context, InvalidInput, JobState, NewJob, PayloadTooLarge, Penstock, SyncContext
-from penstock.engine.commands import Claim, OpenLease, RecallSteps, RememberStep, Suspend, TakeCallback, WaitingStep
+from penstock.engine.commands import (
+    Approvals,
+    Claim,
+    EventsOverview,
+    OpenLease,
+    RecallSteps,
+    RememberStep,
+    StepsOf,
+    Suspend,
+    TakeCallback,
+    WaitingStep,
+)
 from penstock.testing import adrain
 from tests.kit.fixtures import Connect
 
@@ -89,6 +101,33 @@ async def test_more_jobs_than_a_step_may_call_are_refused_before_any_is_started(
 async def test_an_event_of_penstocks_own_is_not_emitted_by_others(app: Penstock) -> None:
     with pytest.raises(InvalidInput, match=r"^event: 'penstock.approval' is one of Penstock's own"):
         await app.aemit("penstock.approval", key="1", payload={"approved": True})
+
+
+async def test_nor_is_it_from_sql(app: Penstock, connect: Connect) -> None:
+    connection = connect()
+    with pytest.raises(psycopg.Error, match=r"^event: penstock.approval is one of Penstock's own"):
+        connection.execute("""select penstock.emit('penstock.approval', 'job', '{"approved": true}')""")
+    assert connection.execute("select count(*)::int from penstock.events").fetchall() == [(0,)]
+
+
+async def test_names_of_penstocks_own_are_the_same_in_a_schema_of_another_name(empty_url: str) -> None:
+    """They begin as the schema's does in the SQL files, where another is put in its place."""
+    async with Penstock(empty_url, migrate=True, schema="jobs") as app:
+
+        @app.job
+        async def ship(ctx: Context) -> list[object]:
+            answer = await ctx.approve("Ship it?")
+            return [answer.approved, await ctx.wait_for("paid", key=ctx.id)]
+
+        handle = await ship.aenqueue()
+        await adrain(app)
+        assert [each.job for each in await app.engine.arun(Approvals())] == [handle.id]
+        assert await app.engine.arun(EventsOverview()) == []
+        await app.operator("grace").aapprove(handle.id)
+        assert await app.engine.arun(TakeCallback(handle.id, "callback_url paid", "paid", msgspec.Raw(b"1")))
+        assert "callback_url paid" in [each.name for each in await app.engine.arun(StepsOf(handle.id))]
+        await adrain(app)
+        assert await handle.aresult(10) == [True, 1]
 
 
 async def test_what_was_called_back_and_never_asked_for_goes_with_its_job(app: Penstock, connect: Connect) -> None:

@@ -8,7 +8,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from penstock import JobState
-from tests.kit.redis import free_port
+from tests.kit.ports import free_port
 from tests.kit.until import wait_until
 from tests.worker.processes import MODULE, Commands
 from tests.worker.processes import commands as commands

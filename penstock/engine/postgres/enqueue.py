@@ -9,8 +9,8 @@ import msgspec
 
 from penstock.engine import commands
 from penstock.engine.commands import BeforeCopy, Complete, CompleteAndEnqueue, Reported, ReportProgress
-from penstock.engine.postgres.copy import COPY, COPY_PAYLOADS, INLINE, payload_rows, rows
-from penstock.engine.postgres.statement import Copy, Script
+from penstock.engine.postgres.copy import INLINE, copy_jobs, copy_payloads
+from penstock.engine.postgres.statement import Script
 from penstock.errors import DuplicateKey
 from penstock.job import PLAIN, AllCreated, Bulk, Enqueued, NewJob, Work, ids_of
 
@@ -78,9 +78,9 @@ def _copy(template: NewJob, ids: Sequence[bytes], args: Sequence[bytes]) -> Scri
     turn, step = before.turn, 0
     if before.fair_by:
         turn, step = (yield commands.TakeTurns(template.queue, getattr(template, before.fair_by), len(ids))), 1
-    yield Copy(COPY, rows(template, ids, args, now=before.now, turn=turn, step=step))
+    yield copy_jobs(template, ids, args, now=before.now, turn=turn, step=step)
     if large:
-        yield Copy(COPY_PAYLOADS, payload_rows(template, ids, args))
+        yield copy_payloads(template, ids, args)
     yield commands.Wake(template.queue, len(ids))
 
 

@@ -12,7 +12,7 @@ as $$
     from penstock.waits as w
     join penstock.jobs as j on j.id = w.job and not j.cancel_requested
     join penstock.steps as s on s.job = w.job and s.name = w.step
-   where w.event = 'penstock.approval' and (p_after is null or w.key > p_after)
+   where w.event = penstock.own_name('approval') and (p_after is null or w.key > p_after)
    order by w.key
    limit p_limit
 $$;

@@ -13,5 +13,5 @@ as $$
     from penstock.waits as w
     join penstock.jobs as j on j.id = w.job and not j.cancel_requested
     join penstock.steps as s on s.job = w.job and s.name = w.step
-   where w.job = p_job and w.event = 'penstock.approval'
+   where w.job = p_job and w.event = penstock.own_name('approval')
 $$;

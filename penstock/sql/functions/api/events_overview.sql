@@ -18,7 +18,7 @@ declare
 begin
   -- whoever makes up names of events makes the walk no longer than this
   for v_look in 1..1000 loop
-    if v_of_event < p_keys and v_event not like 'penstock.%' then
+    if v_of_event < p_keys and v_event not like penstock.own_name('%') then
       select n.event, n.key into event, key
         from ((select w.event, w.key from penstock.waits as w where (w.event, w.key) > (v_event, v_key)
                 order by w.event, w.key limit 1)
@@ -39,7 +39,7 @@ begin
     v_of_event := case when event = v_event then v_of_event else 0 end;
     v_event := event;
     v_key := key;
-    continue when v_event like 'penstock.%';
+    continue when v_event like penstock.own_name('%');
     select count(*), min(w.since) into waiting, since
       from (select w.since from penstock.waits as w where w.event = v_event and w.key = v_key order by w.since limit 1000) as w;
     select count(*), least(since, min(e.emitted_at)) into kept, since

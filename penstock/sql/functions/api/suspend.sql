@@ -38,8 +38,8 @@ begin
     raise exception 'seconds: a sleep needs them, or until' using errcode = 'PS001';
   elsif v_kind in ('event', 'approval') and not v_waits then
     raise exception 'event: is needed' using errcode = 'PS001';
-  elsif v_waits and (v_kind = 'approval') <> (p_step->>'event' = 'penstock.approval') then
-    raise exception 'event: penstock.approval is that of approvals, and of nothing else' using errcode = 'PS001';
+  elsif v_waits and (v_kind = 'approval') <> (p_step->>'event' = penstock.own_name('approval')) then
+    raise exception 'event: % is that of approvals, and of nothing else', penstock.own_name('approval') using errcode = 'PS001';
   elsif v_kind = 'approval' and not coalesce(p_step->>'key' ~ ('^' || p_id || ' [0-9a-f-]{36}$'), false) then
     raise exception 'key: that of an approval is the job''s id and a UUID' using errcode = 'PS001';
   elsif v_kind = 'approval'

@@ -17,7 +17,7 @@ begin
     return false;
   end if;
   insert into penstock.steps (job, name, kind, output, done_at)
-  values (p_job, 'penstock.callback ' || p_step, 'callback', p_payload, penstock.clock())
+  values (p_job, penstock.own_name('callback ' || p_step), 'callback', p_payload, penstock.clock())
       on conflict (job, name) do nothing;
   if not found then
     return false;

@@ -20,7 +20,7 @@ begin
   -- a job waits for one thing at a time
   select * into v_wait
     from penstock.waits
-   where job = p_job and event = 'penstock.approval' and (p_step is null or step = p_step);
+   where job = p_job and event = penstock.own_name('approval') and (p_step is null or step = p_step);
   if found then
     -- whoever answered before us has it locked, and then the question is gone
     perform penstock.lock_mailbox(v_wait.event, v_wait.key);
@@ -40,7 +40,7 @@ begin
       raise exception 'approved: it is not yours to answer' using errcode = 'PS010';
     end if;
   end if;
-  perform penstock.emit(v_wait.event, v_wait.key, jsonb_build_object('approved', p_approved, 'by', p_who, 'comment', p_comment));
+  perform penstock.deliver(v_wait.event, v_wait.key, jsonb_build_object('approved', p_approved, 'by', p_who, 'comment', p_comment));
   return v_wait.step;
 end
 $$;
