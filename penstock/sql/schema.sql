@@ -1173,6 +1173,10 @@ CREATE FUNCTION penstock.note_ended(p_ids uuid[], p_state penstock.job_state, p_
     SET jit TO 'off'
     SET search_path TO 'pg_catalog', 'pg_temp';
 
+-- Name: numbered_clock(); Type: FUNCTION; Schema: penstock; Owner: -
+CREATE FUNCTION penstock.numbered_clock() RETURNS timestamp with time zone
+    LANGUAGE sql;
+
 -- Name: open_lease(text, double precision, text[], text, integer, text[]); Type: FUNCTION; Schema: penstock; Owner: -
 CREATE FUNCTION penstock.open_lease(p_worker text, p_seconds double precision DEFAULT NULL::double precision, p_queues text[] DEFAULT '{}'::text[], p_host text DEFAULT NULL::text, p_pid integer DEFAULT NULL::integer, p_kinds text[] DEFAULT NULL::text[]) RETURNS bigint
     LANGUAGE plpgsql
@@ -3792,6 +3796,10 @@ GRANT ALL ON FUNCTION penstock.note_depths() TO service_role;
 -- Name: FUNCTION note_ended(p_ids uuid[], p_state penstock.job_state, p_message text); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.note_ended(p_ids uuid[], p_state penstock.job_state, p_message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION penstock.note_ended(p_ids uuid[], p_state penstock.job_state, p_message text) TO service_role;
+
+-- Name: FUNCTION numbered_clock(); Type: ACL; Schema: penstock; Owner: -
+REVOKE ALL ON FUNCTION penstock.numbered_clock() FROM PUBLIC;
+GRANT ALL ON FUNCTION penstock.numbered_clock() TO service_role;
 
 -- Name: FUNCTION open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]); Type: ACL; Schema: penstock; Owner: -
 REVOKE ALL ON FUNCTION penstock.open_lease(p_worker text, p_seconds double precision, p_queues text[], p_host text, p_pid integer, p_kinds text[]) FROM PUBLIC;

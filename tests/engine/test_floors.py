@@ -81,6 +81,37 @@ def test_the_floors_of_all_queues_are_raised_in_one_round(hand: Hand) -> None:
     assert settled == [(turns[-2],)] * 3
 
 
+_STRICT_CLOCK = """
+create or replace function penstock.clock() returns timestamptz language plpgsql as $$
+begin
+  if pg_current_xact_id_if_assigned() is null then
+    raise exception 'the time is read before the transaction has its number';
+  elsif not exists (select from pg_locks where pid = pg_backend_pid() and relation = 'penstock.jobs'::regclass) then
+    raise exception 'the time is read before jobs is locked';
+  end if;
+  return clock_timestamp();
+end
+$$"""
+
+
+def test_whoever_schedules_a_job_has_its_number_and_its_lock_before_it_reads_the_time(hand: Hand) -> None:
+    """One that stood still in between would schedule below the floor, where promote() does not look."""
+    worker = hand.worker(seconds=3600)
+    for _ in range(4):
+        hand.add()
+    failed, snoozed, parked, slept = worker.claim(4)
+    hand.do(_STRICT_CLOCK)
+    hand.add(delay=60)
+    hand.add(delay=60, unique_key="one")
+    hand.enqueue_many(NewJob(kind="work", delay=60), 30)
+    hand.run(saying.fail(worker.lease, [failed], [{"error": "again", "retry_in": 60}]))
+    hand.run(saying.snooze(worker.lease, [snoozed], [60]))
+    hand.run(saying.park(worker.lease, [parked], ["unknown"]))
+    nap = commands.WaitingStep("nap", "sleep", 1, seconds=60)
+    hand.run(commands.Suspend(worker.lease, slept.id, slept.claims, nap))
+    assert hand.rows("select state::text, count(*)::int from penstock.jobs group by state") == [("scheduled", 36)]
+
+
 def test_a_horizon_of_another_server_holds_nothing_up(hand: Hand) -> None:
     """As in a database that was copied: its transactions have numbers that are still to come here."""
     raise_floor(hand)

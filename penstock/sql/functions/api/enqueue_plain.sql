@@ -13,10 +13,9 @@ returns void
 language plpgsql
 as $$
 declare
-  -- before the time is read: see raise_horizon()
-  v_number xid8 := pg_catalog.pg_current_xact_id();
-  v_now timestamptz := penstock.clock();
-  v_run_at timestamptz := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));
+  v_number xid8;
+  v_now timestamptz;
+  v_run_at timestamptz;
   v_lease bigint;
   v_notification text;
   v_large boolean := penstock.is_large(p_args);
@@ -27,8 +26,13 @@ begin
   if p_owner is not null then
     select quota into v_quota from penstock.kinds where kind = p_kind;
   end if;
-  select exists (select from penstock.waiting_now where queue = p_queue), (select fair_by from penstock.queues where name = p_queue)
-    into v_waited, v_fair_by;
+  -- with the number and the lock that numbered_clock() takes: alone they would be a statement more
+  select exists (select from penstock.waiting_now where queue = p_queue), (select fair_by from penstock.queues where name = p_queue),
+         pg_catalog.pg_current_xact_id()
+   where not exists (select from penstock.jobs where false)
+    into v_waited, v_fair_by, v_number;
+  v_now := penstock.clock();
+  v_run_at := coalesce(p_run_at, v_now + pg_catalog.make_interval(secs => p_delay));
   if v_waited and p_hand and v_quota is null and v_run_at <= v_now then
     v_lease := penstock.hand_to(p_queue);
   end if;

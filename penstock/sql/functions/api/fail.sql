@@ -12,7 +12,7 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-  v_now timestamptz := penstock.clock();
+  v_now timestamptz := penstock.numbered_clock();
   v_told uuid[] := '{}';
   v_ended uuid[] := '{}';
   v_job record;

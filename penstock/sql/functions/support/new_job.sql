@@ -4,6 +4,8 @@ returns penstock.jobs
 language plpgsql
 as $$
 declare
+  -- the number, then the time: see numbered_clock()
+  v_turn bigint := penstock.next_turn();
   v_now timestamptz := penstock.clock();
   v_row penstock.jobs;
   v_unknown text;
@@ -33,7 +35,7 @@ begin
   v_row.attempt := 0;
   v_row.claims := 0;
   v_row.snoozes := 0;
-  v_row.turn := penstock.next_turn();
+  v_row.turn := v_turn;
   v_row.counted := false;
   v_row.cancel_requested := false;
   v_row.quota := case
