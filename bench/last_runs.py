@@ -129,7 +129,7 @@ def table(folder: Path) -> str:
 
 
 def main() -> None:
-    pages.write_between(PAGE, BEGIN, END, table(RESULTS) + under_a_snapshot(RESULTS))
+    pages.write_between(PAGE, BEGIN, END, f"{table(RESULTS)}\n{under_a_snapshot(RESULTS)}")
     print(f"written to {PAGE}")
 
 
