@@ -15,7 +15,7 @@ from penstock.errors import WaitTimeout
 from penstock.job import JobState
 from penstock.outcome import Suspended
 from penstock.testing import adrain, arun_inline
-from tests.kit.until import soon
+from tests.kit.until import soon, until
 from tests.kit.working import working
 from tests.worker import in_process
 
@@ -131,16 +131,20 @@ async def test_no_step_is_taken_of_a_job_that_is_another_workers(app: Penstock) 
             return
         try:
             await ctx.step("lose", lose, ctx)
-        except LeaseLost as error:
+        # or its worker hears of it first, and stops it
+        except (LeaseLost, asyncio.CancelledError) as error:
             raised.append(error)
             await ctx.step("release", noted.append, "released")
 
     for handler in (work, lose_by_itself):
         came.clear()
+        raised.clear()
         async with working(app, lease=0.9) as worker:
             job = await handler.aenqueue()
             if handler is work:
                 await soon(came.wait())
                 await app.engine.arun(commands.ExpireLease(worker.lease))
             await job.aresult(10)
-    assert (noted, len(raised)) == ([], 2)
+            # the run that lost it may end after the one that has it
+            await until(lambda: raised)
+    assert noted == []
