@@ -204,16 +204,17 @@ async def test_a_middleware_sees_how_a_handler_ended_in_a_process_as_it_would_in
     mirror = app.job(isolate=True)(in_process.mirror)
     fail = app.job(isolate=True)(in_process.raise_fail)
     older = NewJob(kind="mirror", args=b'{"older": 1}')
+
+    async def is_parked() -> bool:
+        return (await app.handle(older.id).arefresh()).parked_since is not None
+
     async with working(app, {"default": 1}):
         await mirror.engine.aenqueue([older])
+        # the other one might be handed over while this one is being claimed, and run first
+        await until(is_parked, within=SOON)
         failed = await fail.aenqueue("no such document")
         with pytest.raises(JobFailed, match=r": no such document$"):
             await failed.aresult(SOON)
-
-        async def is_parked() -> bool:
-            return (await app.handle(older.id).arefresh()).parked_since is not None
-
-        await until(is_parked, within=SOON)
     reason = (await app.handle(older.id).arefresh()).parked_reason
     assert reason
     assert seen == [OtherVersion(reason), Fail("no such document")]
