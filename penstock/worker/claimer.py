@@ -152,7 +152,9 @@ class Claimer(Loop):
         elif await self._register(lane):
             lane.look_at = 0.0  # what has come before that is past the cursor: it waits for no full look
         else:
-            lane.look_at = time.monotonic() + lane.cursor.full_look_in()
+            # one that is told of nothing looks past the cursor meanwhile
+            longest = math.inf if self._listener.listening else LAST_PAUSE_WITHOUT_NOTIFICATIONS
+            lane.look_at = time.monotonic() + min(lane.cursor.full_look_in(), longest)
         if self._wakes != wakes:
             # what it was woken for may have come after the claim had looked
             lane.look_at = 0.0

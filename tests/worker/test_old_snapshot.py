@@ -7,6 +7,8 @@ import pytest
 
 from penstock import Penstock
 from penstock.engine import commands, cursor
+from penstock.engine.postgres import listener
+from penstock.engine.postgres.listener import Notifications
 from penstock.job import NewJob
 from penstock.worker import claimer
 from penstock.worker.run import Lane
@@ -142,17 +144,54 @@ async def test_what_lies_past_the_cursor_waits_for_no_look_at_what_lies_before(
         assert [await soon(started.get(), 10), await soon(started.get(), 10)] == [3, 4]
 
 
+class Deaf(Notifications):
+    """Hears nothing the first time, as on a machine that is busy with other things."""
+
+    times = 0
+
+    async def open(self, within: float) -> bool:
+        heard = await super().open(within)
+        Deaf.times += 1
+        if Deaf.times == 1:
+            self.close()
+        return heard and Deaf.times > 1
+
+
+async def test_a_worker_that_is_told_of_nothing_looks_past_the_cursor_and_listens_again(
+    app: Penstock, monkeypatch: pytest.MonkeyPatch, connect: Connect
+) -> None:
+    monkeypatch.setattr(cursor, "FULL_LOOK_SHARE", 1e9)
+    monkeypatch.setattr(listener, "Notifications", Deaf)
+    monkeypatch.setattr(listener, "_TRY_AGAIN", (5.0, 60.0))
+    monkeypatch.setattr(Deaf, "times", 0)
+    hand = Hand(connect())
+
+    @app.job
+    async def note(number: int) -> int:
+        return number
+
+    async with working(app, {"default": 1}) as worker:
+        assert not worker.listener.listening
+        for number in (0, 2):
+            for job in await note.aenqueue_many([{"number": number}, {"number": number + 1}]):
+                assert await job.aresult(10) in (number, number + 1)
+        await until(lambda: hand.value("select count(*) from penstock.waiting"))
+        assert Deaf.times == 2
+
+
 async def test_what_comes_between_a_look_and_being_told_of_more_waits_for_neither(
-    app: Penstock, monkeypatch: pytest.MonkeyPatch
+    app: Penstock, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:
     monkeypatch.setattr(cursor, "FULL_LOOK_SHARE", 1e9)
     ran = asyncio.Queue[int]()
+    hand = Hand(connect())
 
     @app.job
     async def note(number: int) -> None:
         ran.put_nowait(number)
 
     async with working(app, {"default": 1}) as worker:
+        await until(lambda: hand.value("select count(*) from penstock.waiting"))
 
         async def first_another_comes(queue: str) -> float | None:
             monkeypatch.setattr(worker.listener, "register", register)

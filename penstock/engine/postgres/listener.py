@@ -129,7 +129,8 @@ engine_log = logging.getLogger("penstock.engine")
 """For whoever hears notifications: a server does, too."""
 
 _ECHO = 2.0
-_TRY_AGAIN = 60.0
+_TRY_AGAIN = (1.0, 60.0)
+"""Seconds until it listens again where nothing was heard: soon, for the machine may have been busy, then less often."""
 
 
 class _Handed(msgspec.Struct):
@@ -224,6 +225,7 @@ class PostgresListener(Loop):
         await self.run_command(StopWaiting(self.lease))
 
     async def _connect(self) -> Notifications:
+        pause, longest = _TRY_AGAIN
         while True:
             notifications = Notifications(self._engine, ["wake", "cancel", "hand"], self._take)
             hears = await notifications.open(_ECHO)
@@ -231,7 +233,8 @@ class PostgresListener(Loop):
             if hears:
                 break
             log.info("notifications do not arrive here (a transaction pooler?): polling instead")
-            await asyncio.sleep(_TRY_AGAIN)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, longest)
         self._notifications = notifications
         self.connected = object()
         self._ears.wake()
